@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// muster's log verbs, on stderr. Callers format; only log.cpp knows spdlog. Thread-safe. Nothing is
+// shown below `warning` unless --log-level or LOGLEVEL asks: while all is well muster is silent.
+
+#include "rendezvous/base/result.hpp"
+
+#include <string_view>
+
+namespace muster::log {
+
+enum class Level { debug, info, warning, error, off };
+
+// Accepts torchrun's LOGLEVEL names in either case (DEBUG, INFO, WARNING, WARN, ERROR, CRITICAL)
+// and `off`.
+Result<Level> parse_level(std::string_view name);
+
+// Sets the program's name shown in each line and the least level shown. Call once, early in main.
+void start(std::string_view program, Level least);
+
+void debug(std::string_view text);
+void info(std::string_view text);
+void warning(std::string_view text);
+void error(std::string_view text);
+bool shows(Level level);
+
+}  // namespace muster::log

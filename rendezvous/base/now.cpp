@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rendezvous/base/now.hpp"
+
+#include <ctime>
+
+namespace muster {
+
+TimePoint now() {
+  timespec ts{};
+  ::clock_gettime(CLOCK_BOOTTIME, &ts);
+  return TimePoint{std::chrono::seconds{ts.tv_sec} + std::chrono::nanoseconds{ts.tv_nsec}};
+}
+
+Deadline deadline_in(Duration after) {
+  return Deadline{now() + after};
+}
+
+}  // namespace muster

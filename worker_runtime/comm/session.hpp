@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// One rank's membership in a world: reads its place from the environment, meets the others, gives
+// the world's group. No process globals: N sessions may live in one process (backend `threads`).
+
+#include "rendezvous/base/env_view.hpp"
+#include "rendezvous/base/result.hpp"
+#include "worker_runtime/comm/process_group.hpp"
+
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace muster::worker {
+
+struct SessionOptions {
+  std::string url =
+      "env://";  // or "tcp://host:port?rank=R&world_size=N": rank 0 serves the store itself
+  std::string backend = "cpu";  // alias "gloo"
+  Duration timeout = std::chrono::minutes{
+      30};  // gloo's default: connect, and each collective without its own deadline
+};
+
+class Session {
+ public:
+  static Result<Session> open(EnvView const& environment, SessionOptions options = {});
+
+  Session(Session&&) noexcept;
+  Session& operator=(Session&&) noexcept;
+  ~Session();
+
+  ProcessGroup& world();
+  int rank() const;
+  int size() const;
+  int local_rank() const;
+  int restart_count() const;  // TORCHELASTIC_RESTART_COUNT, 0 without a launcher
+  // Cores this rank may use: MUSTER_CPUS, else OMP_NUM_THREADS, else its share of the affinity
+  // mask.
+  int cpus() const;
+
+  // True on all ranks at the same step once any of them got SIGTERM. Collective: call at step
+  // boundaries.
+  Result<bool> stop_requested();
+  // Marks this rank as asked to stop, as SIGTERM does (run_main installs the handler).
+  void request_stop() noexcept;
+
+ private:
+  struct Body;
+  explicit Session(std::unique_ptr<Body> body);
+  std::unique_ptr<Body> body_;
+};
+
+// Runs a program's body: installs SIGTERM, writes TORCHELASTIC_ERROR_FILE on an error, prints one
+// line, and turns peer_lost into the exit code 89 (a consequence, not the cause). Returns the
+// process's exit code.
+int run_main(std::function<Result<void>()> body);
+
+}  // namespace muster::worker
