@@ -21,10 +21,10 @@ struct Init {
 };
 
 struct ParamSpec {
-  std::string name;  // as in torch's state_dict: "0.weight"
+  std::string name{};  // as in torch's state_dict: "0.weight"
   DType dtype = DType::f32;
-  Shape shape;
-  Init init;
+  Shape shape{};
+  Init init{};
   bool trainable = true;
   bool decay = true;  // weight decay applies (biases and norms say no)
 };
@@ -37,7 +37,7 @@ class Param {
 
   ParamSpec const& spec() const { return spec_; }
   Tensor value() const { return value_; }
-  Tensor grad() const { return grad_; }  // empty storage until a backward or a Parallel gave one
+  Tensor grad() const { return grad_; }  // bound by Parallel::begin(); backwards add to it
 
   void bind_value(Tensor value) { value_ = std::move(value); }
   void bind_grad(Tensor grad) { grad_ = std::move(grad); }

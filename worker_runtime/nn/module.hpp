@@ -2,7 +2,7 @@
 #pragma once
 // A tree of layers. Constructors only declare parameters; materialize() or parallelize() allocates
 // and initialises. Names join with dots as in torch's state_dict: child "0", parameter "weight" ->
-// "0.weight".
+// "0.weight". A weight is tied by calling one module twice, or by giving a layer another's Param.
 
 #include "worker_runtime/core/param.hpp"
 #include "worker_runtime/nn/tape.hpp"
@@ -39,6 +39,7 @@ class Module {
   std::deque<Param> params_;
   std::vector<std::pair<std::string, Module*>> children_;
   std::string prefix_;
+  bool attached_ = false;  // is somebody's child
 
   void rename_under(std::string const& prefix);
 };
