@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// The end of a job: workers stopped everywhere and reports gathered, then the outcome committed,
+// told and acknowledged.
+
+#include "rendezvous/membership/host_turn.hpp"
+#include "rendezvous/membership/rank_order.hpp"
+
+namespace muster::membership {
+
+// The first reason to end the job is the one that counts.
+void HostTurn::end(RecordOutcome outcome) {
+  if (host_.ending || host_.phase == Phase::over) return;
+  host_.proposal.reset();
+  host_.ending = Ending{std::move(outcome), false, TimePoint::max()};
+  host_.phase = Phase::ending;
+  if (!host_.ending->outcome.success) stop_workers(host_.ending->outcome.why, std::nullopt);
+}
+
+bool HostTurn::try_succeed() {
+  if (!host_.to_finish.empty()) return false;
+  end({true, 0, ""});
+  return true;
+}
+
+// The exit code and the sentence are made when all reports are in: the first report need not be the
+// cause.
+void HostTurn::blame_workers() {
+  auto const& cause = host_.failures[root_cause(host_.failures)];
+  end({false, cause.failure.exit_code, "a worker failed on host " + host_of(cause.node)});
+  host_.ending->by_workers = true;
+}
+
+bool HostTurn::try_conclude() {
+  if (!host_.to_stop.empty()) return false;
+  auto& ending = *host_.ending;
+  if (ending.by_workers && !host_.failures.empty()) {
+    auto const& cause = host_.failures[root_cause(host_.failures)];
+    ending.outcome.exit_code = cause.failure.exit_code;
+    ending.outcome.why = "a worker failed on host " + host_of(cause.node) +
+                         (settings_.max_restarts > 0 ? " and no restart is left" : "");
+  }
+  host_.highest = host_.highest.next();
+  Proposal proposal;
+  proposal.table = host_.table;
+  proposal.store_asked = proposal.store_open = true;
+  auto& record = proposal.record;
+  if (host_.committed) record = *host_.committed;
+  record.generation = host_.generation;
+  record.epoch = host_.epoch;
+  record.round = host_.highest;
+  record.host = host_.self;
+  record.used = host_.used;
+  record.reason = Reason::outcome;
+  record.outcome = ending.outcome;
+  host_.proposal = std::move(proposal);
+  host_.phase = Phase::concluding;
+  ending.until = now_ + settings_.commit_patience;
+  for (auto const& [id, member] : host_.members) send_prepare(id);
+  return true;
+}
+
+bool HostTurn::try_commit_outcome() {
+  auto& ending = *host_.ending;
+  if (votes_suffice()) {
+    host_.committed = std::move(host_.proposal->record);
+  } else if (now_ < ending.until) {
+    return false;
+  } else if (ending.outcome.success) {
+    // Without a majority nothing can be promised: those who hear us must not take it for success.
+    ending.outcome = {false, exit_code_of(Errc::lost_quorum),
+                      "the job succeeded here, but no majority of its nodes can be reached"};
+  }
+  host_.proposal.reset();
+  host_.phase = Phase::telling;
+  ending.until = now_ + settings_.outcome_patience;
+  for (auto const& [id, member] : host_.members) {
+    host_.to_acknowledge.insert(id);
+    tell(id);
+  }
+  return true;
+}
+
+bool HostTurn::try_finish() {
+  if (!host_.to_acknowledge.empty() && now_ < host_.ending->until) return false;
+  host_.phase = Phase::over;
+  finished_ = true;
+  return true;
+}
+
+void HostTurn::tell(Incarnation node) {
+  if (host_.ending) send(node, outcome_message());
+}
+
+Outcome HostTurn::outcome_message() const {
+  auto const& outcome = host_.ending->outcome;
+  Outcome message{outcome.success, outcome.exit_code, outcome.why, {}};
+  if (outcome.success || host_.failures.empty()) return message;
+  auto const first = root_cause(host_.failures);
+  auto const add = [&message](FailureNote const& note) {
+    if (message.reports.size() < kMaxReports && note.failure.report.size() <= kMaxReportBytes)
+      message.reports.push_back(note.failure.report);
+  };
+  add(host_.failures[first]);
+  for (std::size_t i = 0; i < host_.failures.size(); ++i)
+    if (i != first) add(host_.failures[i]);
+  return message;
+}
+
+}  // namespace muster::membership

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Who is alive, who must fence, and what a late tick means. Times are of one host's own clock.
+
+#include "rendezvous/base/clock.hpp"
+#include "rendezvous/membership/settings.hpp"
+
+#include <string>
+
+namespace muster::membership {
+
+// How long we were not running: how far `now` is past the moment that we had asked to be woken at.
+// Zero unless that is more than a busy machine explains.
+Duration missed_time(TimePoint expected_wake, TimePoint now);
+
+struct Verdict {
+  bool alive = true;
+  std::string why;
+};
+// A member, seen by its host.
+Verdict judge_member(TimePoint heard, TimePoint now, JobSettings const& settings);
+
+enum class HostTrust {
+  good,
+  fence,  // stop the workers without grace: the others may start without us soon
+  lost,   // give the host up
+};
+// The host, seen by a member: `acked` is when the last acknowledged lease was sent.
+HostTrust judge_host(TimePoint acked, TimePoint now, JobSettings const& settings);
+
+// "5.1 s": one decimal.
+std::string seconds_text(Duration duration);
+
+}  // namespace muster::membership
