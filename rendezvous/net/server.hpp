@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// One listener that speaks three protocols, told apart by their first bytes (wire/greeting.hpp):
+// TCPStore, answered here by an engine of the server's own; muster's control protocol and HTTP,
+// whose connections are handed over. Cheap: making one and starting it costs a few microseconds
+// and no thread. Lives on one io_context, and is used from its thread only.
+
+#include "rendezvous/base/limits.hpp"
+#include "rendezvous/net/asio.hpp"
+#include "rendezvous/net/server_counters.hpp"
+#include "rendezvous/store/engine.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace muster::net {
+
+// Takes over a connection and the bytes already read from it, its greeting included. Called on the
+// io_context's thread; must not destroy the server from inside the call.
+using Handover = std::function<void(tcp::socket, std::string)>;
+
+struct ServerOptions {
+  // Without these such connections are closed, counted, and logged once.
+  Handover on_control;
+  Handover on_http;
+  std::chrono::milliseconds greeting_deadline = limits::kGreetingDeadline;
+};
+
+class Server {
+ public:
+  // Serves a listening socket (listener.hpp) from the next turn of its io_context on.
+  Server(tcp::acceptor acceptor, ServerOptions options);
+  // As stop(). The io_context may be gone already, or live on.
+  ~Server();
+  Server(Server&&) noexcept;
+  Server& operator=(Server&&) noexcept;
+
+  tcp::endpoint endpoint() const;
+  std::uint16_t port() const { return endpoint().port(); }
+
+  // Closes the listener and every connection at once. Connections handed over are not ours.
+  void stop();
+  // Closes the listener, and each connection once it has been sent what it is owed; after
+  // `patience` the rest too. Then calls `done`, from the io_context.
+  void drain(Duration patience, std::function<void()> done);
+
+  // A consistent view, between two calls into the io_context.
+  store::Engine const& engine() const;
+  ServerCounters const& counters() const;
+  std::size_t connections() const;
+
+ private:
+  class Body;
+  std::shared_ptr<Body> body_;
+};
+
+}  // namespace muster::net
