@@ -32,7 +32,7 @@ Error explain(error_code const& failure, std::string const& where, std::uint16_t
         "', or choose another";
   if (error.code == Errc::permission)
     error.hint = "ports below 1024 need root; choose a higher one";
-  if (failure == asio::error::address_not_available)
+  if (failure == boost::system::errc::address_not_available)
     error = Error{Errc::bad_input, error.what, "the address is not one of this host's"};
   return error;
 }

@@ -32,7 +32,7 @@ class Server {
  public:
   // Serves a listening socket (listener.hpp) from the next turn of its io_context on.
   Server(tcp::acceptor acceptor, ServerOptions options);
-  // As stop(). The io_context may be gone already, or live on.
+  // As stop(). Must happen before its io_context goes; handlers still queued there do no harm.
   ~Server();
   Server(Server&&) noexcept;
   Server& operator=(Server&&) noexcept;

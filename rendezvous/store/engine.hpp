@@ -32,6 +32,8 @@ class Engine {
   Result<void> apply(ClientId client, wire::Request const& request, std::string& reply,
                      std::vector<ClientId>& woken);
 
+  // A connection's VALIDATE, which its session reads itself.
+  void count_greeting() { ++counters_.requests[0]; }
   // The client's connection is gone: its waits are forgotten.
   void leave(ClientId client) { waiters_.leave(client); }
 
