@@ -7,6 +7,7 @@
 
 #include "rendezvous/base/clock.hpp"
 #include "rendezvous/base/result.hpp"
+#include "worker_runtime/collectives/operation.hpp"
 #include "worker_runtime/comm/work.hpp"
 #include "worker_runtime/core/tensor.hpp"
 
@@ -18,9 +19,6 @@
 #include <vector>
 
 namespace muster::worker {
-
-enum class OpKind : std::uint8_t { broadcast, all_reduce, reduce_scatter, all_gather, barrier };
-enum class ReduceOp : std::uint8_t { sum, min, max };
 
 struct Stream {
   void* native = nullptr;  // null: CPU
@@ -43,6 +41,7 @@ struct GroupShape {
   int rank = 0;
   int size = 1;
   int ranks_per_host = 1;
+  int local_index = 0;  // among the ranks of this host
   std::string backend;  // "threads", "cpu"
 };
 
@@ -54,12 +53,15 @@ class ProcessGroup {
  public:
   virtual ~ProcessGroup() = default;
   virtual GroupShape shape() const = 0;
-  virtual Work submit(
-      std::span<Collective const> operations) = 0;  // a span is one coalesced operation
-  virtual Result<std::shared_ptr<Storage>> alloc(std::size_t bytes,
-                                                 Device device) = 0;  // collective, symmetric
-  virtual Result<std::shared_ptr<ProcessGroup>> split(int color, int key) = 0;  // collective
-  virtual void abort(Reason reason) noexcept = 0;                               // any thread
+  // A span is one coalesced operation: one Work, which ends when all of them have.
+  virtual Work submit(std::span<Collective const> operations) = 0;
+  // Collective, symmetric: every rank asks for the same size.
+  virtual Result<std::shared_ptr<Storage>> alloc(std::size_t bytes, Device device) = 0;
+  // Collective, blocks. Ranks of one color form a group, ordered by (key, rank); a negative color
+  // gets none (null).
+  virtual Result<std::shared_ptr<ProcessGroup>> split(int color, int key) = 0;
+  // Ends every operation on all ranks with the reason. Any thread.
+  virtual void abort(Reason reason) noexcept = 0;
 };
 
 struct CallOptions {
@@ -67,15 +69,20 @@ struct CallOptions {
   Stream stream{};
   std::optional<Deadline> deadline{};
   char const* site = nullptr;
+  double factor = 1.0;                    // reductions of floating types
+  std::vector<std::int64_t> counts = {};  // uneven reduce_scatter and all_gather: the same list on
+                                          // all ranks
 };
 
-// in-place; every rank ends with the same bits
+// Arguments that cannot be right come back as a failed Work (bad_input) and start nothing.
+
+// In place; every rank ends with the same bits. f32, f64, i64, i32.
 Work all_reduce(ProcessGroup& group, Tensor tensor, CallOptions options = {});
-// in-place; everybody ends with root's bytes; any dtype
+// In place; everybody ends with root's bytes. Any dtype.
 Work broadcast(ProcessGroup& group, Tensor tensor, int root, CallOptions options = {});
-// in: size x n elements; out: n elements, this rank's slice of the sum
+// in: everybody's slices in rank order; out: this rank's slice of the reduction.
 Work reduce_scatter(ProcessGroup& group, Tensor in, Tensor out, CallOptions options = {});
-// in: n elements; out: size x n elements in rank order; any dtype
+// in: this rank's slice; out: everybody's slices in rank order. Any dtype.
 Work all_gather(ProcessGroup& group, Tensor in, Tensor out, CallOptions options = {});
 Work barrier(ProcessGroup& group, CallOptions options = {});
 

@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace muster::worker {
 
@@ -24,6 +25,9 @@ struct SessionOptions {
 class Session {
  public:
   static Result<Session> open(EnvView const& environment, SessionOptions options = {});
+  // `size` ranks in this process over the backend `threads`, by rank: tests, and data parallelism
+  // by threads.
+  static std::vector<Session> threads(int size, SessionOptions options = {});
 
   Session(Session&&) noexcept;
   Session& operator=(Session&&) noexcept;
