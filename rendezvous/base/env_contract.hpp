@@ -37,5 +37,7 @@ inline constexpr char kMusterRound[] = "MUSTER_ROUND";
 // A worker that ends only because another rank is gone exits with this; the launcher looks for the
 // cause elsewhere.
 inline constexpr int kExitPeerLost = 89;
+// A worker that was asked to stop, saved, and has work left. Not 0: the training is not done.
+inline constexpr int kExitPreemptedSaved = 85;
 
 }  // namespace muster::env
