@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The texts of `muster run`: --help and the usage that precedes a usage error. Pure.
+
+#include <string>
+#include <string_view>
+
+namespace muster::launch {
+
+// One screen per group of options, each with its variable and default, and what differs from
+// torchrun.
+std::string help_text(std::string_view program);
+
+// Two lines for usage errors.
+std::string usage_text(std::string_view program);
+
+}  // namespace muster::launch
