@@ -20,7 +20,7 @@ void Hub::complain(Complaint kind, std::string const& peer, std::string_view why
 }
 
 void Hub::forget(ClientId id) {
-  engine.leave(id);
+  engine->leave(id);
   sessions.erase(id.value);
   if (draining && sessions.empty() && on_empty) std::exchange(on_empty, nullptr)();
 }

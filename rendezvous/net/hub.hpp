@@ -7,6 +7,7 @@
 #include "rendezvous/net/session.hpp"
 
 #include <array>
+#include <memory>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -26,7 +27,7 @@ struct Hub {
 
   ServerOptions options;
   std::string name;  // "[::]:29400", for log lines
-  store::Engine engine;
+  std::unique_ptr<store::Engine> engine = std::make_unique<store::Engine>();  // never empty
   ServerCounters counters;
   std::unordered_map<std::uint64_t, std::shared_ptr<Session>> sessions;
   std::vector<ClientId> woken;                  // filled by the engine, emptied after each request

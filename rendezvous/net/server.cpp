@@ -198,8 +198,14 @@ void Server::stop() {
 void Server::drain(Duration patience, std::function<void()> done) {
   Body::drain(body_, patience, std::move(done));
 }
+void Server::renew_keys() {
+  auto const sessions = body_->hub.sessions;  // close() removes from it
+  for (auto const& [id, session] : sessions)
+    if (session->greeted()) session->close();
+  body_->hub.engine = std::make_unique<store::Engine>();
+}
 store::Engine const& Server::engine() const {
-  return body_->hub.engine;
+  return *body_->hub.engine;
 }
 ServerCounters const& Server::counters() const {
   return body_->hub.counters;

@@ -46,6 +46,10 @@ class Server {
   // `patience` the rest too. Then calls `done`, from the io_context.
   void drain(Duration patience, std::function<void()> done);
 
+  // An empty store under the same address: closes every connection that has spoken TCPStore, then
+  // drops all keys. For a round whose port must not change, once all old workers are dead.
+  void renew_keys();
+
   // A consistent view, between two calls into the io_context.
   store::Engine const& engine() const;
   ServerCounters const& counters() const;

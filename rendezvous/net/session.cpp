@@ -103,7 +103,7 @@ std::size_t Session::process(Ptr const& self, std::string_view bytes) {
 
 bool Session::serve(wire::Request const& request) {
   auto const begin = out_.size();
-  auto const done = hub_->engine.apply(id_, request, out_, hub_->woken);
+  auto const done = hub_->engine->apply(id_, request, out_, hub_->woken);
   if (!hub_->woken.empty()) wake_others(begin);
   if (!done) reject(done.error());
   return done.has_value();
@@ -167,7 +167,7 @@ void Session::on_writable(Ptr const& self, error_code const& ec) {
 // The client has said all it will say, or we are draining: what it is owed is still sent.
 void Session::finish(Ptr const& self) {
   self->finishing_ = true;
-  self->hub_->engine.leave(self->id_);
+  self->hub_->engine->leave(self->id_);
   if (self->out_.size() == self->sent_) self->close();
 }
 
@@ -182,7 +182,7 @@ bool Session::greet() {
       return false;
     case wire::Greeting::store:
       greeted_ = true;
-      hub_->engine.count_greeting();
+      hub_->engine->count_greeting();
       input_.erase(0, wire::kStoreGreeting.size());
       return true;
     case wire::Greeting::control:
