@@ -12,7 +12,8 @@ namespace muster::launch {
 std::string fresh_run_id() {
   std::array<unsigned char, 16> bytes{};
   // 16 bytes are never cut short, and never wait once the machine is up.
-  MUSTER_ASSERT(::getrandom(bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size()));
+  auto const got = ::getrandom(bytes.data(), bytes.size(), 0);
+  MUSTER_ASSERT(got == static_cast<ssize_t>(bytes.size()), "getrandom gave too little");
   bytes[6] = static_cast<unsigned char>((bytes[6] & 0x0f) | 0x40);
   bytes[8] = static_cast<unsigned char>((bytes[8] & 0x3f) | 0x80);
   constexpr char kHex[] = "0123456789abcdef";
