@@ -1,0 +1,12 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The installed PyTorch still computes what tests/golden/training.json says, which the unit tests hold muster's kernels against."""
+
+import os
+import sys
+
+from muster_case import SOURCE_DIR, run, torch_program
+
+status, output = run([torch_program(), "-B", os.path.join(SOURCE_DIR, "tests/golden/record_training.py"), "--check"], seconds=110)
+print(output, end="")
+sys.exit(1 if status else 0)
