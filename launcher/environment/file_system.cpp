@@ -13,8 +13,7 @@
 namespace muster::launch {
 namespace {
 
-constexpr std::size_t kMaxReadBytes =
-    1u << 20;  // error files with long tracebacks; the rest is far smaller
+constexpr std::size_t kMaxReadBytes = 64u << 10;  // configuration and /sys files are far smaller
 
 }  // namespace
 

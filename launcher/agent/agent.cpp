@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/agent/agent.hpp"
+
+#include "launcher/agent/messages.hpp"
+#include "launcher/agent/node_report.hpp"
+#include "launcher/logs/run_folder.hpp"
+#include "launcher/process/channel.hpp"
+#include "launcher/process/spawn.hpp"
+#include "rendezvous/base/now.hpp"
+#include "rendezvous/net/listener.hpp"
+
+#include <algorithm>
+#include <csignal>
+#include <initializer_list>
+#include <iterator>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <utility>
+
+namespace muster::launch {
+namespace {
+
+namespace asio = net::asio;
+
+AgentSettings settings_of(AgentSetup const& setup) {
+  auto const& options = setup.options;
+  AgentSettings settings;
+  settings.workers = setup.node.local_world_size;
+  settings.grace = options.shutdown_timeout;
+  settings.signals_to_handle.insert(options.signals_to_handle.begin(),
+                                    options.signals_to_handle.end());
+  settings.single_node = options.nodes_max == 1;
+  return settings;
+}
+
+// Whatever somebody may send to the agent itself; what was ignored when muster started stays so.
+int open_signals(InheritedSignals const& inherited) {
+  sigset_t set;
+  sigemptyset(&set);
+  for (int const signal : {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT})
+    if (!inherited.is_ignored(signal)) sigaddset(&set, signal);
+  return ::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+}  // namespace
+
+Agent::Agent(asio::io_context& io, AgentSetup setup, MembershipLink& link, Pump& pump)
+    : io_(io),
+      setup_(std::move(setup)),
+      link_(link),
+      pump_(pump),
+      settings_(settings_of(setup_)),
+      signals_(io, open_signals(setup_.inherited)),
+      channel_(io, setup_.seat.channel),
+      timer_(io) {}
+
+Agent::~Agent() = default;
+
+void Agent::start() {
+  watch_signals();
+  watch_guardian();
+  link_.join(*this);
+}
+
+// What the membership says.
+
+Result<std::uint16_t> Agent::open_store(RoundNumber round) {
+  auto const& options = setup_.options;
+  bool const local = options.rendezvous == Rendezvous::local;
+  auto const endpoint = options.endpoint.value_or(Endpoint{});
+  bool const fixed_port = local && endpoint.port != 0;
+  if (fixed_port) stores_.clear();  // no worker of an older round is alive
+  auto host = local ? endpoint.host : std::string();
+  if (local && host.empty()) host = "127.0.0.1";
+  auto const port = local ? endpoint.port : std::uint16_t{0};
+  MUSTER_TRY(auto acceptor, net::listen_on(io_, host, port));
+  net::Server server(std::move(acceptor), net::ServerOptions{});
+  auto const chosen = server.port();
+  stores_.insert_or_assign(round, std::move(server));
+  return chosen;
+}
+
+void Agent::on_round(RoundView const& view) {
+  stores_.erase(stores_.begin(), stores_.lower_bound(view.round));
+  feed(agent::RoundCommitted{view});
+}
+
+void Agent::on_stop(RoundNumber round, std::optional<Duration> grace, std::string const& why) {
+  if (cause_.empty()) {
+    cause_ = why;
+    cause_at_ = now();
+  }
+  feed(agent::StopOrdered{round, grace, why});
+}
+
+void Agent::on_outcome(Outcome const& outcome) {
+  outcome_ = outcome;
+  feed(agent::OutcomeTold{outcome.success, outcome.exit_code, outcome.why});
+}
+
+void Agent::on_error(Error const& error) {
+  feed(agent::LinkFailed{exit_code_of(error.code), error.code == Errc::fenced, to_string(error)});
+}
+
+// One event at a time: what comes while effects are carried out waits for its turn.
+void Agent::feed(agent::Event event) {
+  events_.push_back(std::move(event));
+  if (std::exchange(feeding_, true)) return;
+  while (!events_.empty()) {
+    auto const next = std::move(events_.front());
+    events_.pop_front();
+    for (auto const& effect : agent_step(state_, next, now(), settings_))
+      std::visit([this](auto const& one) { carry_out(one); }, effect);
+  }
+  feeding_ = false;
+}
+
+// Workers.
+
+void Agent::carry_out(agent::StartWorkers) {
+  if (auto const started = start_workers(); !started)
+    return feed(
+        agent::StartFailed{exit_code_of_spawn(started.error()), to_string(started.error())});
+  announce();
+  cause_.clear();
+}
+
+Result<void> Agent::start_workers() {
+  auto const& view = *state_.view;
+  WorkerGroup::Callbacks callbacks;
+  callbacks.on_ended = [this](int local_rank, ExitStatus status) {
+    if (!status.success()) note_cause(local_rank, status);
+    feed(agent::WorkerEnded{local_rank, status});
+  };
+  callbacks.on_released = [this](int unclean) {
+    if (unclean > 0)
+      pump_.say("muster: " + std::to_string(unclean) +
+                " processes cannot be killed (state D: stuck in the kernel)");
+    feed(agent::GroupReleased{});
+  };
+  group_ = std::make_unique<WorkerGroup>(io_, setup_.inherited, std::move(callbacks));
+  if (!run_folder_) {
+    MUSTER_TRY(run_folder_, make_run_folder(setup_.options, setup_.env));
+  }
+  MUSTER_TRY(attempt_, Attempt::prepare(setup_, *run_folder_, view));
+  std::vector<Command> commands;
+  std::vector<UniqueFd> held;  // the workers' ends, until they have their copies
+  std::vector<PumpStream> streams;
+  for (int local_rank = 0; local_rank < settings_.workers; ++local_rank) {
+    MUSTER_TRY(auto ready, attempt_->ready(setup_, local_rank));
+    commands.push_back(std::move(ready.command));
+    std::move(ready.held.begin(), ready.held.end(), std::back_inserter(held));
+    std::move(ready.streams.begin(), ready.streams.end(), std::back_inserter(streams));
+  }
+  auto started = group_->start(commands);
+  held.clear();
+  pump_.add(std::move(streams));
+  return started;
+}
+
+void Agent::announce() {
+  auto const& view = *state_.view;
+  if (view.restart_count == 0 && view.repeat == 0) {
+    pump_.say(start_line(setup_, view, *run_folder_));
+  } else {
+    auto const since = cause_.empty() ? Duration::zero() : now() - cause_at_;
+    pump_.say(restart_line(setup_, view, cause_, since));
+  }
+}
+
+void Agent::note_cause(int local_rank, ExitStatus status) {
+  if (!cause_.empty() || state_.signal_sent != 0) return;
+  cause_ = cause_line(*state_.view, local_rank, group_->pid_of(local_rank), status);
+  cause_at_ = now();
+}
+
+void Agent::carry_out(agent::StopWorkers effect) {
+  group_->stop(effect.signal, effect.grace);
+}
+
+void Agent::carry_out(agent::KillWorkers) {
+  group_->kill();
+}
+
+void Agent::carry_out(agent::SignalWorkers effect) {
+  group_->signal(effect.signal);
+}
+
+void Agent::carry_out(agent::Freeze) {
+  if (group_) group_->signal(SIGSTOP);
+  ChannelPacket const packet{Notice::suspend, 0, 0, 0};
+  if (::send(channel_.native_handle(), &packet, sizeof packet, MSG_NOSIGNAL) < 0)
+    carry_out(agent::Thaw{});  // no guardian that could stop and be continued
+}
+
+void Agent::carry_out(agent::Thaw) {
+  if (group_) group_->signal(SIGCONT);
+}
+
+// The link.
+
+// What the workers wrote last is still in their pipes: the pump takes it first.
+void Agent::carry_out(agent::ReportFailure effect) {
+  report_pending_ = true;
+  auto ends = state_.ends;
+  pump_.collect_tails([this, effect, ends = std::move(ends)](Tails tails) {
+    asio::post(io_, [this, effect, ends, tails = std::move(tails)]() mutable {
+      send_report(effect, ends, std::move(tails));
+    });
+  });
+}
+
+void Agent::send_report(agent::ReportFailure effect, std::vector<WorkerEnd> const& ends,
+                        Tails tails) {
+  auto const pid_of = [this](int local_rank) { return group_->pid_of(local_rank); };
+  auto const report = make_node_report(setup_, *state_.view, ends, *attempt_, tails, pid_of);
+  WorkerFailure failure;
+  failure.round = state_.view->round;
+  failure.exit_code = effect.exit_code;
+  failure.is_consequence = effect.is_consequence;
+  failure.at_ns = effect.at.time_since_epoch().count();
+  failure.report = to_json(report);
+  link_.workers_failed(std::move(failure));
+  release_link();
+}
+
+// Calls the link, in order, behind a report that is still being collected.
+void Agent::tell(std::function<void()> call) {
+  if (report_pending_)
+    to_link_.push_back(std::move(call));
+  else
+    call();
+}
+
+void Agent::release_link() {
+  report_pending_ = false;
+  for (auto const& call : std::exchange(to_link_, {})) call();
+}
+
+void Agent::carry_out(agent::ReportDone) {
+  pump_.end_round();
+  link_.workers_done(state_.view->round);
+}
+
+void Agent::carry_out(agent::ReportStopped effect) {
+  tell([this, effect] {
+    pump_.end_round();
+    link_.stopped(effect.round);
+  });
+}
+
+void Agent::carry_out(agent::Leave const& effect) {
+  tell([this, effect] { link_.leave(effect.exit_code, effect.why); });
+}
+
+void Agent::carry_out(agent::Say const& effect) {
+  pump_.say("muster: " + effect.text);
+}
+
+void Agent::carry_out(agent::WakeAt effect) {
+  timer_.expires_after(std::max(Duration::zero(), effect.at - now()));
+  timer_.async_wait([this](net::error_code failure) {
+    if (!failure) feed(agent::Tick{});
+  });
+}
+
+void Agent::carry_out(agent::Exit effect) {
+  exit_code_ = effect.exit_code;
+  stores_.clear();
+  io_.stop();
+}
+
+// Signals and the guardian.
+
+void Agent::watch_signals() {
+  auto const on_readable = [this](net::error_code failure) {
+    if (failure) return;
+    take_signals();
+    watch_signals();
+  };
+  signals_.async_wait(asio::posix::descriptor_base::wait_read, on_readable);
+}
+
+void Agent::take_signals() {
+  signalfd_siginfo came{};
+  while (::read(signals_.native_handle(), &came, sizeof came) ==
+         static_cast<ssize_t>(sizeof came)) {
+    bool const by_process = came.ssi_code == SI_USER || came.ssi_code == SI_QUEUE;
+    feed(agent::SignalCame{static_cast<int>(came.ssi_signo),
+                           by_process ? static_cast<int>(came.ssi_pid) : 0});
+  }
+}
+
+void Agent::watch_guardian() {
+  auto const on_readable = [this](net::error_code failure) {
+    if (!failure) take_packets();
+  };
+  channel_.async_wait(asio::posix::descriptor_base::wait_read, on_readable);
+}
+
+void Agent::take_packets() {
+  for (;;) {
+    ChannelPacket packet;
+    auto const got = ::recv(channel_.native_handle(), &packet, sizeof packet, MSG_DONTWAIT);
+    if (got == 0) return feed(agent::GuardianGone{});
+    if (got != static_cast<ssize_t>(sizeof packet)) return watch_guardian();
+    if (packet.notice == Notice::signal) feed(agent::SignalCame{packet.signal, packet.sender_pid});
+  }
+}
+
+}  // namespace muster::launch

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/agent/messages.hpp"
+
+#include "launcher/process/signal_name.hpp"
+
+#include <chrono>
+
+namespace muster::launch {
+namespace {
+
+std::string counted(int count, std::string const& noun) {
+  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
+std::string milliseconds(Duration duration) {
+  auto const tenths = std::chrono::duration_cast<std::chrono::microseconds>(duration).count() / 100;
+  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " ms";
+}
+
+}  // namespace
+
+std::string start_line(AgentSetup const& setup, RoundView const& view,
+                       std::string const& run_folder) {
+  auto text = "muster: run " + setup.options.run_id + ": " + counted(view.world_size, "worker") +
+              " on " + counted(view.group_world_size, "node");
+  if (view.group_world_size > 1)
+    text += " (node " + std::to_string(view.group_rank) + " has ranks " +
+            std::to_string(view.rank_base) + "-" +
+            std::to_string(view.rank_base + setup.node.local_world_size - 1) + ")";
+  text += run_folder.empty() ? ", no logs" : ", logs in " + run_folder;
+  if (setup.node.interpreter.empty()) return text;
+  text += ", " + setup.node.interpreter;
+  if (!setup.interpreter_version.empty()) text += " (" + setup.interpreter_version + ")";
+  return text;
+}
+
+std::string cause_line(RoundView const& view, int local_rank, int pid, ExitStatus status) {
+  auto text = "rank " + std::to_string(view.rank_base + local_rank) + " (local rank " +
+              std::to_string(local_rank) + ", pid " + std::to_string(pid) + ") ";
+  if (status.signal != 0) return text + "died of " + signal_name(status.signal);
+  return text + "exited with code " + std::to_string(status.code);
+}
+
+std::string restart_line(AgentSetup const& setup, RoundView const& view, std::string const& cause,
+                         Duration since_cause) {
+  auto text = "muster: " + (cause.empty() ? "the round ended" : cause) + "; ";
+  if (view.repeat > 0)
+    text += "a further round";
+  else
+    text += "restart " + std::to_string(view.restart_count) + " of " +
+            std::to_string(setup.options.max_restarts);
+  text += " with " + counted(view.world_size, "worker");
+  if (since_cause > Duration::zero()) text += " after " + milliseconds(since_cause);
+  return text;
+}
+
+}  // namespace muster::launch

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/logs/pump.hpp"
+
+#include "launcher/logs/console_text.hpp"
+#include "launcher/logs/line_splitter.hpp"
+#include "launcher/logs/tail_ring.hpp"
+#include "rendezvous/base/now.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <fcntl.h>
+#include <mutex>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <thread>
+#include <unistd.h>
+#include <utility>
+
+namespace muster::launch {
+namespace {
+
+constexpr std::size_t kConsoleBytes = 4u << 20;
+constexpr std::size_t kFileBytes = 16u << 20;
+constexpr std::size_t kReadBytes = 64u << 10;
+// A grandchild that never stops writing must not keep a settling round open.
+constexpr std::size_t kSettleBytes = 8u << 20;
+
+// A sink with the account of what it did not take.
+struct Outlet {
+  SinkPointer sink;
+  std::size_t dropped_lines = 0, dropped_bytes = 0;
+};
+
+struct Stream {
+  explicit Stream(PumpStream from)
+      : source(std::move(from)),
+        text(source.plan.prefixed ? source.prefix : std::string()),
+        file{source.file, 0, 0},
+        filtered{source.filtered, 0, 0} {}
+
+  PumpStream source;
+  LineSplitter lines;
+  ConsoleText text;
+  TailRing tail;
+  Outlet file, filtered;
+};
+
+std::size_t count_lines(std::string_view bytes) {
+  return static_cast<std::size_t>(std::count(bytes.begin(), bytes.end(), '\n'));
+}
+
+// The last lines of a log file that the worker wrote itself.
+std::vector<std::string> tail_of_file(std::string const& path) {
+  UniqueFd const file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  if (!file) return {};
+  auto const size = ::lseek(file.get(), 0, SEEK_END);
+  auto const from = std::max<off_t>(0, size - static_cast<off_t>(kReadBytes));
+  std::string bytes(kReadBytes, '\0');
+  auto const got = ::pread(file.get(), bytes.data(), bytes.size(), from);
+  bytes.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+  if (from > 0) bytes.erase(0, bytes.find('\n') + 1);  // the first line is cut
+  LineSplitter lines;
+  TailRing tail;
+  lines.feed(bytes, [&](std::string_view line) { tail.add(line); });
+  lines.finish([&](std::string_view line) { tail.add(line); });
+  return tail.lines();
+}
+
+}  // namespace
+
+struct Pump::Body {
+  Body() : wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+
+  // Shared with the control thread.
+  std::mutex mutex;
+  std::vector<std::function<void(Body&)>> commands;
+  UniqueFd wake;
+  std::thread thread;
+
+  // The pump's thread only.
+  std::vector<Stream> streams;
+  bool finishing = false;
+  std::array<Outlet, 2> console{Outlet{std::make_shared<Sink>(STDOUT_FILENO), 0, 0},
+                                Outlet{std::make_shared<Sink>(STDERR_FILENO), 0, 0}};
+  std::array<Writer, 2> console_writers{Writer{kConsoleBytes}, Writer{kConsoleBytes}};
+  Writer file_writer{kFileBytes};
+  std::string buffer = std::string(kReadBytes, '\0');
+
+  void post(std::function<void(Body&)> command);
+  void run();
+  bool read_some(Stream& stream, std::size_t& taken);
+  void settle(Stream& stream);
+  void take(Stream& stream, std::string_view bytes);
+  void take_line(Stream& stream, std::string_view line, std::string& shown, std::string& kept);
+  void put(Writer& writer, Outlet& outlet, std::string bytes);
+  void close_all();
+};
+
+void Pump::Body::post(std::function<void(Body&)> command) {
+  std::lock_guard const lock(mutex);
+  commands.push_back(std::move(command));
+  std::uint64_t const one = 1;
+  if (::write(wake.get(), &one, sizeof one) < 0) return;  // full: it will wake anyhow
+  if (!thread.joinable()) thread = std::thread([this] { run(); });
+}
+
+void Pump::Body::run() {
+  while (!finishing) {
+    std::vector<pollfd> watched{{wake.get(), POLLIN, 0}};
+    for (auto const& stream : streams)
+      watched.push_back({stream.source.read_end.get(), POLLIN, 0});  // -1 is passed over
+    ::poll(watched.data(), watched.size(), -1);
+    for (std::size_t i = 0; i < streams.size(); ++i) {
+      std::size_t taken = 0;
+      if (watched[i + 1].revents != 0 && !read_some(streams[i], taken)) settle(streams[i]);
+    }
+    if (watched[0].revents == 0) continue;
+    std::uint64_t count = 0;
+    if (::read(wake.get(), &count, sizeof count) < 0) continue;
+    std::vector<std::function<void(Body&)>> now_due;
+    {
+      std::lock_guard const lock(mutex);
+      now_due.swap(commands);
+    }
+    for (auto const& command : now_due) command(*this);
+  }
+}
+
+// One read. False at the end of the stream, which is then closed.
+bool Pump::Body::read_some(Stream& stream, std::size_t& taken) {
+  auto& end = stream.source.read_end;
+  auto const got = ::read(end.get(), buffer.data(), buffer.size());
+  if (got > 0) {
+    taken += static_cast<std::size_t>(got);
+    take(stream, std::string_view(buffer).substr(0, static_cast<std::size_t>(got)));
+    return true;
+  }
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return true;
+  end.reset();
+  return false;
+}
+
+// Everything that is in the pipe now, and, at its end, the line without an ending.
+void Pump::Body::settle(Stream& stream) {
+  auto& end = stream.source.read_end;
+  for (std::size_t taken = 0; end && taken < kSettleBytes;) {
+    auto const before = taken;
+    if (!read_some(stream, taken) || taken == before) break;
+  }
+  if (end) return;
+  std::string shown, kept;
+  stream.lines.finish([&](std::string_view line) { take_line(stream, line, shown, kept); });
+  stream.text.finish(shown);
+  auto const which = stream.source.is_stderr ? 1u : 0u;
+  if (!shown.empty()) put(console_writers[which], console[which], std::move(shown));
+  if (!kept.empty()) put(file_writer, stream.filtered, std::move(kept));
+}
+
+void Pump::Body::take(Stream& stream, std::string_view bytes) {
+  if (stream.file.sink) put(file_writer, stream.file, std::string(bytes));
+  std::string shown, kept;
+  stream.lines.feed(bytes, [&](std::string_view line) { take_line(stream, line, shown, kept); });
+  auto const which = stream.source.is_stderr ? 1u : 0u;
+  if (!shown.empty()) put(console_writers[which], console[which], std::move(shown));
+  if (!kept.empty()) put(file_writer, stream.filtered, std::move(kept));
+}
+
+void Pump::Body::take_line(Stream& stream, std::string_view line, std::string& shown,
+                           std::string& kept) {
+  auto const& source = stream.source;
+  if (source.plan.keeps_tail) stream.tail.add(line);
+  if (source.plan.to_console) stream.text.add(line, now(), shown);
+  auto const matches = [&](std::string const& needle) {
+    return line.find(needle) != std::string_view::npos;
+  };
+  auto const& needles = source.plan.needles;
+  if (!stream.filtered.sink || std::none_of(needles.begin(), needles.end(), matches)) return;
+  kept += source.prefix;
+  kept += line;
+  if (!line.ends_with('\n')) kept += '\n';
+}
+
+void Pump::Body::put(Writer& writer, Outlet& outlet, std::string bytes) {
+  if (outlet.sink->error_number.load() != 0) return;
+  // Once something was dropped nothing is waited for, until there is room again.
+  auto const patience = outlet.dropped_bytes > 0 ? Duration::zero() : kConsolePatience;
+  auto const lines = count_lines(bytes);
+  auto const size = bytes.size();
+  if (outlet.dropped_bytes > 0)
+    bytes.insert(0, "[muster: " + std::to_string(outlet.dropped_lines) + " lines (" +
+                        std::to_string(outlet.dropped_bytes) +
+                        " bytes) were dropped here: the reader did not take them]\n");
+  if (writer.offer(outlet.sink, std::move(bytes), patience)) {
+    outlet.dropped_lines = outlet.dropped_bytes = 0;
+  } else {
+    outlet.dropped_lines += lines;
+    outlet.dropped_bytes += size;
+  }
+}
+
+void Pump::Body::close_all() {
+  for (auto& stream : streams) {
+    settle(stream);
+    if (!stream.source.read_end) continue;
+    stream.source.read_end.reset();  // somebody who escaped still holds the other end
+    settle(stream);
+  }
+  streams.clear();
+}
+
+Pump::Pump() : body_(std::make_unique<Body>()) {}
+
+Pump::~Pump() {
+  finish(std::chrono::seconds{1});
+}
+
+void Pump::add(std::vector<PumpStream> streams) {
+  if (streams.empty()) return;
+  auto shared = std::make_shared<std::vector<PumpStream>>(std::move(streams));
+  body_->post([shared](Body& body) {
+    for (auto& stream : *shared) body.streams.emplace_back(std::move(stream));
+  });
+}
+
+void Pump::collect_tails(std::function<void(Tails)> done) {
+  body_->post([done = std::move(done)](Body& body) {
+    Tails tails;
+    for (auto& stream : body.streams) {
+      body.settle(stream);
+      if (!stream.source.plan.keeps_tail) continue;
+      auto& lines = tails[stream.source.local_rank];
+      lines = stream.source.plan.end == StreamEnd::file ? tail_of_file(stream.source.path)
+                                                        : stream.tail.lines();
+    }
+    done(std::move(tails));
+  });
+}
+
+void Pump::end_round() {
+  if (body_->thread.joinable()) body_->post([](Body& body) { body.close_all(); });
+}
+
+void Pump::say(std::string line) {
+  line += '\n';
+  body_->console_writers[1].insist(body_->console[1].sink, std::move(line));
+}
+
+bool Pump::finish(Duration patience) {
+  if (body_->thread.joinable()) {
+    body_->post([](Body& body) {
+      body.close_all();
+      body.finishing = true;
+    });
+    body_->thread.join();
+  }
+  bool complete = body_->file_writer.finish(patience);
+  for (auto& writer : body_->console_writers) complete = writer.finish(patience) && complete;
+  return complete;
+}
+
+}  // namespace muster::launch

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launcher/logs/writer.hpp"
+
+#include <cerrno>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <poll.h>
+#include <thread>
+#include <unistd.h>
+#include <utility>
+
+namespace muster::launch {
+
+struct Writer::Body {
+  struct Chunk {
+    SinkPointer sink;
+    std::string bytes;
+  };
+
+  std::mutex mutex;
+  std::condition_variable work, room;
+  std::deque<Chunk> queue;
+  std::size_t queued_bytes = 0;  // that which the thread is writing included
+  std::size_t written_chunks = 0;
+  std::size_t capacity = 0;
+  bool ending = false;
+  bool ended = false;
+  std::thread thread;
+
+  void push(SinkPointer const& sink, std::string bytes, std::shared_ptr<Body> const& self);
+  void run();
+};
+
+namespace {
+
+// All of it, or the first error.
+int write_all(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    auto const done = ::write(fd, bytes.data(), bytes.size());
+    if (done >= 0) {
+      bytes.remove_prefix(static_cast<std::size_t>(done));
+    } else if (errno == EAGAIN) {  // somebody else made it non-blocking
+      pollfd wanted{fd, POLLOUT, 0};
+      ::poll(&wanted, 1, -1);
+    } else if (errno != EINTR) {
+      return errno;
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+
+void Writer::Body::run() {
+  std::unique_lock lock(mutex);
+  for (;;) {
+    work.wait(lock, [this] { return ending || !queue.empty(); });
+    if (queue.empty()) break;
+    auto chunk = std::move(queue.front());
+    queue.pop_front();
+    lock.unlock();
+    if (chunk.sink->error_number.load() == 0)
+      if (int const error = write_all(chunk.sink->fd, chunk.bytes); error != 0)
+        chunk.sink->error_number.store(error);
+    lock.lock();
+    queued_bytes -= chunk.bytes.size();
+    ++written_chunks;
+    room.notify_all();
+  }
+  ended = true;
+  room.notify_all();
+}
+
+// Requires the lock.
+void Writer::Body::push(SinkPointer const& sink, std::string bytes,
+                        std::shared_ptr<Body> const& self) {
+  queued_bytes += bytes.size();
+  queue.push_back(Chunk{sink, std::move(bytes)});
+  work.notify_one();
+  if (!thread.joinable() && !ended) thread = std::thread([self] { self->run(); });
+}
+
+Writer::Writer(std::size_t capacity_bytes) : body_(std::make_shared<Body>()) {
+  body_->capacity = capacity_bytes;
+}
+
+Writer::~Writer() {
+  finish(std::chrono::seconds{1});
+}
+
+bool Writer::offer(SinkPointer const& sink, std::string bytes, Duration patience) {
+  std::unique_lock lock(body_->mutex);
+  if (body_->ending) return false;
+  // A chunk above the whole capacity may go when nothing else waits.
+  auto const fits = [&] {
+    return body_->queued_bytes == 0 || body_->queued_bytes + bytes.size() <= body_->capacity;
+  };
+  if (!body_->room.wait_for(lock, patience, fits)) return false;
+  body_->push(sink, std::move(bytes), body_);
+  return true;
+}
+
+void Writer::insist(SinkPointer const& sink, std::string bytes) {
+  std::unique_lock const lock(body_->mutex);
+  if (!body_->ending) body_->push(sink, std::move(bytes), body_);
+}
+
+bool Writer::finish(Duration patience) {
+  std::unique_lock lock(body_->mutex);
+  if (!body_->thread.joinable()) return true;
+  body_->ending = true;
+  body_->work.notify_one();
+  for (;;) {
+    auto const before = body_->written_chunks;
+    auto const moved = [&] { return body_->ended || body_->written_chunks != before; };
+    if (!body_->room.wait_for(lock, patience, moved)) break;
+    if (!body_->ended) continue;
+    auto thread = std::move(body_->thread);
+    lock.unlock();
+    thread.join();
+    return true;
+  }
+  // The thread shares its body, and blocks in a write that may never end: nobody can join it.
+  static_cast<void>(new std::thread(std::move(body_->thread)));
+  return false;
+}
+
+}  // namespace muster::launch

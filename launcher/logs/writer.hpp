@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// A thread that writes queued bytes to descriptors and may block on them as long as it likes: a
+// stopped terminal, a pipe that nobody reads, a dead file server. The queue is bounded. The thread
+// starts with the first bytes. O_NONBLOCK is never set on a descriptor: it would be set for
+// everybody who shares it.
+
+#include "rendezvous/base/clock.hpp"
+#include "rendezvous/base/unique_fd.hpp"
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <string>
+
+namespace muster::launch {
+
+// Where bytes go. Shared by those who queue and the thread that writes.
+struct Sink {
+  explicit Sink(int borrowed) : fd(borrowed) {}
+  explicit Sink(UniqueFd file) : fd(file.get()), owned(std::move(file)) {}
+
+  int fd;
+  UniqueFd owned;
+  // Set at the first error (EPIPE, EIO, ENOSPC): what comes later is dropped, the job goes on.
+  std::atomic<int> error_number{0};
+};
+using SinkPointer = std::shared_ptr<Sink>;
+
+class Writer {
+ public:
+  explicit Writer(std::size_t capacity_bytes);
+  ~Writer();  // as finish(1 s)
+  Writer(Writer const&) = delete;
+  Writer& operator=(Writer const&) = delete;
+
+  // Queues `bytes`, waiting for room up to `patience`. False: no room, nothing was queued. Any
+  // thread.
+  bool offer(SinkPointer const& sink, std::string bytes, Duration patience);
+  // Queues whatever the room: muster's own few lines.
+  void insist(SinkPointer const& sink, std::string bytes);
+
+  // Writes what is queued and ends the thread. Gives up when nothing moved for `patience`; then the
+  // rest is lost and the thread is left where it blocks, for the process to take along.
+  bool finish(Duration patience);
+
+ private:
+  struct Body;
+  std::shared_ptr<Body> body_;
+};
+
+}  // namespace muster::launch

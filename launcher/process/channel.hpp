@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The packets between guardian and agent: fixed structs over a SOCK_SEQPACKET pair, both ends the
+// same program. The guardian never blocks on it and never needs an answer.
+
+#include <cstdint>
+#include <type_traits>
+
+namespace muster::launch {
+
+enum class Notice : std::uint32_t {
+  signal = 1,   // guardian to agent: this signal came, from that process
+  suspend = 2,  // agent to guardian: the workers are stopped, stop yourself (Ctrl-Z)
+};
+
+struct ChannelPacket {
+  Notice notice = Notice::signal;
+  std::int32_t signal = 0;
+  std::int32_t sender_pid = 0;  // 0: the kernel (a terminal)
+  std::uint32_t sender_uid = 0;
+};
+static_assert(std::is_trivially_copyable_v<ChannelPacket>);
+
+}  // namespace muster::launch
