@@ -13,7 +13,8 @@
 namespace muster::launch {
 namespace {
 
-constexpr std::size_t kMaxReadBytes = 64u << 10;  // configuration and /sys files are far smaller
+constexpr std::size_t kMaxReadBytes =
+    1u << 20;  // error files with long tracebacks; the rest is far smaller
 
 }  // namespace
 

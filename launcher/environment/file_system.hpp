@@ -18,7 +18,7 @@ class FileSystem {
   virtual bool can_read(std::string const& path) const = 0;
   virtual bool can_execute(std::string const& path) const = 0;
   virtual std::string resolve(std::string const& path) const = 0;  // real path, or `path` itself
-  virtual std::optional<std::string> read(std::string const& path) const = 0;  // 64 KiB at most
+  virtual std::optional<std::string> read(std::string const& path) const = 0;  // 1 MiB at most
   virtual std::vector<std::string> list(std::string const& folder) const = 0;  // names, sorted
 };
 
