@@ -59,12 +59,13 @@ function(muster_test name)
   endif()
 endfunction()
 
-# muster_script_test(NAME SCRIPT file [LABEL integration] [TIMEOUT 120] [LOCK name] [ARGS ...]): a Python or shell program that
-# exits 0, or 77 after a last line `SKIP: reason`. It finds the programs of this build in MUSTER_BIN_DIR, those of the tests
+# muster_script_test(NAME SCRIPT file [TORCH] [LABEL integration] [TIMEOUT 120] [LOCK name] [ARGS ...]): a Python or shell
+# program that exits 0, or 77 after a last line `SKIP: reason`. It finds the programs of this build in MUSTER_BIN_DIR, those of the tests
 # in MUSTER_TEST_DIR, the tree in MUSTER_SOURCE_DIR, and tests/support on its PYTHONPATH. Integration and interop tests run
-# one at a time (network namespaces, timing of real processes); LOCK is for others that share something.
+# one at a time (network namespaces, timing of real processes); LOCK is for others that share something. With TORCH the script
+# is run by the Python that can import torch, and skipped where there is none.
 function(muster_script_test name)
-  cmake_parse_arguments(arg "" "SCRIPT;LABEL;TIMEOUT;LOCK" "ARGS" ${ARGN})
+  cmake_parse_arguments(arg "TORCH" "SCRIPT;LABEL;TIMEOUT;LOCK" "ARGS" ${ARGN})
   if(NOT arg_LABEL)
     set(arg_LABEL integration)
   endif()
@@ -72,7 +73,9 @@ function(muster_script_test name)
     set(arg_TIMEOUT 120)
   endif()
   set(command ${CMAKE_CURRENT_SOURCE_DIR}/${arg_SCRIPT})
-  if(arg_SCRIPT MATCHES "\\.py$")
+  if(arg_TORCH)
+    list(PREPEND command ${Python3_EXECUTABLE} -B ${CMAKE_SOURCE_DIR}/tests/support/with_torch.py)
+  elseif(arg_SCRIPT MATCHES "\\.py$")
     list(PREPEND command ${Python3_EXECUTABLE} -B)
   endif()
   add_test(NAME ${name} COMMAND ${command} ${arg_ARGS})

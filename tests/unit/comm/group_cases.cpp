@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "group_cases.hpp"
+#include "tests/unit/comm/group_cases.hpp"
 
 #include "rendezvous/base/random.hpp"
 #include "worker_runtime/collectives/kernels.hpp"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "worker_runtime/comm/threads_group.hpp"
 
-#include "group_cases.hpp"
 #include "rendezvous/base/now.hpp"
+#include "tests/unit/comm/group_cases.hpp"
 
 #include <catch2/catch.hpp>
 
