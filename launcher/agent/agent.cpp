@@ -3,6 +3,7 @@
 
 #include "launcher/agent/messages.hpp"
 #include "launcher/agent/node_report.hpp"
+#include "launcher/diagnose/summary.hpp"
 #include "launcher/logs/run_folder.hpp"
 #include "launcher/process/channel.hpp"
 #include "launcher/process/spawn.hpp"
@@ -100,6 +101,7 @@ void Agent::on_outcome(Outcome const& outcome) {
 }
 
 void Agent::on_error(Error const& error) {
+  error_ = error;
   feed(agent::LinkFailed{exit_code_of(error.code), error.code == Errc::fenced, to_string(error)});
 }
 
@@ -119,9 +121,10 @@ void Agent::feed(agent::Event event) {
 // Workers.
 
 void Agent::carry_out(agent::StartWorkers) {
-  if (auto const started = start_workers(); !started)
-    return feed(
-        agent::StartFailed{exit_code_of_spawn(started.error()), to_string(started.error())});
+  if (auto started = start_workers(); !started) {
+    error_ = std::move(started).error();
+    return feed(agent::StartFailed{exit_code_of_spawn(*error_), to_string(*error_)});
+  }
   announce();
   cause_.clear();
 }
@@ -217,7 +220,7 @@ void Agent::send_report(agent::ReportFailure effect, std::vector<WorkerEnd> cons
   auto const report = make_node_report(setup_, *state_.view, ends, *attempt_, tails, pid_of);
   WorkerFailure failure;
   failure.round = state_.view->round;
-  failure.exit_code = effect.exit_code;
+  failure.exit_code = cause_exit_code({report});
   failure.is_consequence = effect.is_consequence;
   failure.at_ns = effect.at.time_since_epoch().count();
   failure.report = to_json(report);

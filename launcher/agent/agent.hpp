@@ -33,6 +33,8 @@ class Agent final : private MembershipListener {
   int exit_code() const { return exit_code_; }
   // What the job came to, if it was told.
   std::optional<Outcome> const& outcome() const { return outcome_; }
+  // What kept this node from going on, if it was not a worker.
+  std::optional<Error> const& error() const { return error_; }
 
  private:
   Result<std::uint16_t> open_store(RoundNumber round) override;
@@ -86,6 +88,7 @@ class Agent final : private MembershipListener {
   std::string cause_;  // why the round before ended, as far as this node knows
   TimePoint cause_at_{};
   std::optional<Outcome> outcome_;
+  std::optional<Error> error_;
   int exit_code_ = 95;
 
   net::asio::posix::stream_descriptor signals_, channel_;

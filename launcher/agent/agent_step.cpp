@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/agent/agent_step.hpp"
 
-#include "launcher/process/signal_name.hpp"
+#include "launcher/diagnose/exit_words.hpp"
 #include "rendezvous/base/env_contract.hpp"
 
 #include <algorithm>

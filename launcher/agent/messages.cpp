@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/agent/messages.hpp"
 
-#include "launcher/process/signal_name.hpp"
+#include "launcher/diagnose/exit_words.hpp"
 
 #include <chrono>
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/agent/node_report.hpp"
 
+#include "launcher/diagnose/error_file.hpp"
+#include "launcher/environment/file_system.hpp"
 #include "rendezvous/base/env_contract.hpp"
 #include "rendezvous/base/now.hpp"
 
@@ -31,6 +33,7 @@ NodeReport make_node_report(AgentSetup const& setup, RoundView const& view,
   report.restart_count = view.restart_count;
   report.program = setup.options.program;
   auto const wall_now = wall_clock_ns();
+  RealFileSystem const files;
   for (auto const& end : ends) {
     if (end.status.success()) continue;
     FailedWorker worker;
@@ -43,7 +46,11 @@ NodeReport make_node_report(AgentSetup const& setup, RoundView const& view,
     worker.boot_ns = end.at.time_since_epoch().count();
     worker.wall_ns = wall_now - (now() - end.at).count();
     auto const& paths = attempt.paths(end.local_rank);
-    worker.error_file = if_there(paths.error_file);
+    if (!paths.error_file.empty())
+      take_error_file(worker, paths.error_file, files.read(paths.error_file));
+    // It was about to fail of itself when we asked it to end.
+    if (worker.ended_by == EndedBy::launcher && !worker.message.empty())
+      worker.ended_by = EndedBy::itself;
     worker.stdout_log = if_there(paths.out);
     worker.stderr_log = if_there(paths.err);
     if (auto const tail = tails.find(end.local_rank); tail != tails.end())

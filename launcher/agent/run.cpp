@@ -2,6 +2,7 @@
 #include "launcher/agent/run.hpp"
 
 #include "launcher/agent/agent.hpp"
+#include "launcher/agent/epilogue.hpp"
 #include "launcher/agent/local_link.hpp"
 #include "launcher/cli/parse.hpp"
 #include "launcher/environment/entry_check.hpp"
@@ -82,14 +83,9 @@ std::unique_ptr<MembershipLink> make_link(asio::io_context& io, AgentSetup const
   return std::make_unique<LocalLink>(std::move(post), std::move(local));
 }
 
-void say_outcome(Pump& pump, Agent const& agent) {
-  auto const& outcome = agent.outcome();
-  if (!outcome || outcome->success) return;
-  for (auto const& report : outcome->reports) pump.say(report);
-}
-
-int refuse(Refusal const& refusal) {
+int refuse(EnvView const& env, Refusal const& refusal) {
   log::error(to_string(refusal.error));
+  record_error(env, refusal.error);
   return refusal.exit_code;
 }
 
@@ -111,16 +107,17 @@ int run_agent(Invocation invocation) {
   setup.seat = invocation.seat;
   log::start("muster", setup.options.log_level);
   for (auto const& warning : setup.options.warnings) log::warning(warning);
-  if (auto const refusal = fill(setup, invocation)) return refuse(*refusal);
+  if (auto const refusal = fill(setup, invocation)) return refuse(setup.env, *refusal);
   Pump pump;
   int code = 0;
   {
     asio::io_context io{1};
     auto const link = make_link(io, setup);
-    Agent agent(io, std::move(setup), *link, pump);
+    Agent agent(io, setup, *link, pump);
     agent.start();
     io.run();
-    say_outcome(pump, agent);
+    if (agent.outcome()) tell_outcome(pump, setup.env, setup.host, *agent.outcome());
+    if (agent.error()) record_error(setup.env, *agent.error());
     code = agent.exit_code();
   }
   pump.finish(kConsoleEnd);
