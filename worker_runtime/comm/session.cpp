@@ -2,9 +2,14 @@
 #include "worker_runtime/comm/session.hpp"
 
 #include "rendezvous/base/env_contract.hpp"
+#include "rendezvous/base/now.hpp"
+#include "rendezvous/net/blocking_client.hpp"
+#include "rendezvous/net/hosted_store.hpp"
 #include "worker_runtime/comm/placement.hpp"
 #include "worker_runtime/comm/stop_flag.hpp"
+#include "worker_runtime/comm/tcp_group.hpp"
 #include "worker_runtime/comm/threads_group.hpp"
+#include "worker_runtime/comm/world_join.hpp"
 
 #include <atomic>
 #include <sched.h>
@@ -31,12 +36,38 @@ int cores_of(EnvView const& environment, int ranks_per_host) {
 }  // namespace
 
 struct Session::Body {
+  std::optional<net::HostedStore> hosted;  // rank 0's, unless the launcher serves the store
   std::shared_ptr<ProcessGroup> group;
   int local_rank = 0;
   int restart_count = 0;
   int cpus = 1;
   std::atomic<bool> stop{false};
 };
+
+Result<void> Session::meet(Body& body, Placement const& placement, Duration timeout) {
+  if (placement.size == 1) {
+    body.group = make_threads_groups(1, timeout, "cpu")[0];
+    return ok();
+  }
+  auto const deadline = deadline_in(timeout);
+  if (placement.rank == 0 && !placement.agent_store) {
+    auto hosted = net::HostedStore::start("", placement.port);
+    if (hosted)
+      body.hosted = std::move(*hosted);
+    else if (hosted.error().code != Errc::address_in_use)
+      return std::move(hosted).error();
+    // A port in use may be a store that this rank may use as well: another session's, a daemon's.
+  }
+  MUSTER_TRY(auto store, net::BlockingClient::connect(placement.host, placement.port, deadline));
+  WorldRequest request;
+  request.rank = placement.rank;
+  request.size = placement.size;
+  request.store_host = placement.host;
+  request.deadline = deadline;
+  MUSTER_TRY(auto mesh, join_world(store, request));
+  MUSTER_TRY(body.group, make_tcp_group(std::move(mesh), timeout));
+  return ok();
+}
 
 Session::Session(std::unique_ptr<Body> body) : body_(std::move(body)) {}
 Session::Session(Session&&) noexcept = default;
@@ -49,9 +80,7 @@ Result<Session> Session::open(EnvView const& environment, SessionOptions options
     return Error{Errc::unsupported, "backend '" + options.backend + "' is not part of this build",
                  "use cpu"};
   auto body = std::make_unique<Body>();
-  if (placement.size > 1)
-    return Error{Errc::unsupported, "worlds over TCP are not part of this build", {}};
-  body->group = make_threads_groups(1, options.timeout, "cpu")[0];
+  MUSTER_CHECK(meet(*body, placement, options.timeout));
   body->local_rank = placement.local_rank.value_or(body->group->shape().local_index);
   body->restart_count = placement.restart_count;
   body->cpus = cores_of(environment, body->group->shape().ranks_per_host);

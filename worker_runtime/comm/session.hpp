@@ -14,6 +14,8 @@
 
 namespace muster::worker {
 
+struct Placement;
+
 struct SessionOptions {
   std::string url =
       "env://";  // or "tcp://host:port?rank=R&world_size=N": rank 0 serves the store itself
@@ -51,6 +53,7 @@ class Session {
  private:
   struct Body;
   explicit Session(std::unique_ptr<Body> body);
+  static Result<void> meet(Body& body, Placement const& placement, Duration timeout);
   std::unique_ptr<Body> body_;
 };
 

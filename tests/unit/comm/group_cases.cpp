@@ -277,6 +277,10 @@ std::vector<std::string> check_split(Groups const& groups) {
   return failures.take();
 }
 
+Tensor tree_sum(std::vector<Tensor> const& parts) {
+  return tree_reduced(parts);
+}
+
 Tensor random_tensor(std::int64_t count, DType dtype, std::uint64_t seed) {
   Random random(seed);
   auto const tensor = Tensor::zeros(Shape{count}, dtype);

@@ -24,6 +24,8 @@ std::vector<std::string> check_moves(Groups const& groups, std::uint64_t seed);
 std::vector<std::string> check_queue(Groups const& groups);
 std::vector<std::string> check_split(Groups const& groups);
 
+// The reference: the parts summed in tree order.
+Tensor tree_sum(std::vector<Tensor> const& parts);
 Tensor random_tensor(std::int64_t count, DType dtype, std::uint64_t seed);
 bool same_bits(Tensor const& a, Tensor const& b);
 
