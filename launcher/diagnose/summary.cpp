@@ -85,6 +85,17 @@ std::vector<std::string> worth_showing(std::vector<std::string> const& tail) {
   return {tail.begin() + static_cast<std::ptrdiff_t>(begin), tail.end()};
 }
 
+// The first line of its message; without one, what a traceback on stderr ends with.
+std::string reason_of(FailedWorker const& worker) {
+  if (!worker.message.empty()) return worker.message.substr(0, worker.message.find('\n'));
+  if (worker.signal != 0 || worker.stderr_tail.empty()) return {};
+  auto const lines = worth_showing(worker.stderr_tail);
+  if (lines.front().find("Traceback") == std::string::npos) return {};
+  for (auto line = lines.rbegin(); line != lines.rend(); ++line)
+    if (!line->empty() && line->front() != ' ') return *line;
+  return {};
+}
+
 std::string stderr_part(RankedFailure const& cause) {
   auto const& worker = *cause.worker;
   if (worker.stderr_tail.empty()) return {};
@@ -155,7 +166,7 @@ std::string cause_line(std::vector<NodeReport> const& reports) {
   auto out = "rank " + std::to_string(worker.rank) + " (local rank " +
              std::to_string(worker.local_rank) + ") on " + all[0].node->host +
              " failed first: " + exit_words(worker);
-  if (!worker.message.empty()) out += ": " + worker.message.substr(0, worker.message.find('\n'));
+  if (auto const reason = reason_of(worker); !reason.empty()) out += ": " + reason;
   return out;
 }
 
