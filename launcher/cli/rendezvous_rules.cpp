@@ -88,7 +88,8 @@ class Conf {
 };
 
 Result<void> check_keys(RunOptions& options) {
-  for (auto const& [key, value] : options.rdzv_conf) {
+  for (auto const& entry : options.rdzv_conf) {
+    auto const& key = entry.first;
     if (std::find(kReservedKeys.begin(), kReservedKeys.end(), key) != kReservedKeys.end())
       return wrong("--rdzv-conf: '" + key + "' is no setting of the rendezvous",
                    "it has an option of its own: --rdzv-backend, --rdzv-endpoint, --rdzv-id, "
