@@ -15,6 +15,7 @@ membership::JobSettings settings_of(LocalLinkOptions const& options) {
   membership::JobSettings job;
   job.max_restarts = options.max_restarts;
   job.leases = false;
+  job.store_at_endpoint = options.fixed_port;
   return job;
 }
 

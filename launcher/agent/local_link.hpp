@@ -16,6 +16,8 @@ struct LocalLinkOptions {
   std::uint32_t local_world_size = 1;
   std::uint32_t max_restarts = 0;
   std::string master_addr = "127.0.0.1";  // where open_store's port is reached
+  bool fixed_port = false;  // open_store always uses the same port: asked only when all workers of
+                            // the round before are dead
 };
 
 class LocalLink final : public MembershipLink {

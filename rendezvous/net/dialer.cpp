@@ -61,7 +61,7 @@ void Dialer::Body::stop() {
   timer_.cancel();
   error_code ignored;
   socket_.close(ignored);
-  if (connection_) connection_->close();
+  if (connection_) ControlConnection::finish(connection_);  // what was said is still sent
   connection_.reset();
 }
 
