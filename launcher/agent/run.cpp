@@ -3,7 +3,7 @@
 
 #include "launcher/agent/agent.hpp"
 #include "launcher/agent/epilogue.hpp"
-#include "launcher/agent/local_link.hpp"
+#include "launcher/agent/make_link.hpp"
 #include "launcher/cli/parse.hpp"
 #include "launcher/environment/entry_check.hpp"
 #include "launcher/environment/fresh_id.hpp"
@@ -69,20 +69,6 @@ std::optional<Refusal> fill(AgentSetup& setup, Invocation const& invocation) {
   return std::nullopt;
 }
 
-std::unique_ptr<MembershipLink> make_link(asio::io_context& io, AgentSetup const& setup) {
-  auto const& options = setup.options;
-  LocalLinkOptions local;
-  local.run_id = options.run_id;
-  local.host_name = setup.host;
-  local.role = options.role;
-  local.local_world_size = static_cast<std::uint32_t>(setup.node.local_world_size);
-  local.max_restarts = static_cast<std::uint32_t>(options.max_restarts);
-  if (options.endpoint && !options.endpoint->host.empty())
-    local.master_addr = options.endpoint->host;
-  auto post = [&io](std::function<void()> call) { asio::post(io, std::move(call)); };
-  return std::make_unique<LocalLink>(std::move(post), std::move(local));
-}
-
 int refuse(EnvView const& env, Refusal const& refusal) {
   log::error(to_string(refusal.error));
   record_error(env, refusal.error);
@@ -112,7 +98,8 @@ int run_agent(Invocation invocation) {
   int code = 0;
   {
     asio::io_context io{1};
-    auto const link = make_link(io, setup);
+    NodeIdentity const node{setup.host, static_cast<std::uint32_t>(setup.node.local_world_size)};
+    auto const link = make_link(io, setup.options, node);
     Agent agent(io, setup, *link, pump);
     agent.start();
     io.run();
