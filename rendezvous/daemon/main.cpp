@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// musterd: serves until SIGTERM or SIGINT, then gives clients two seconds to read what they are
+// owed. One thread.
+#include "rendezvous/base/limits.hpp"
+#include "rendezvous/daemon/options.hpp"
+#include "rendezvous/net/http.hpp"
+#include "rendezvous/net/listener.hpp"
+
+#include <cstdio>
+#include <exception>
+#include <optional>
+#include <sys/resource.h>
+
+using namespace muster;
+
+namespace {
+
+// Every client is a descriptor; the soft limit is usually 1024.
+void raise_descriptor_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+int fail(Error const& error) {
+  log::error(to_string(error));
+  return exit_code_of(error.code);
+}
+
+// The first signal drains, a second one ends at once.
+void await_signal(net::asio::signal_set& signals, net::asio::io_context& io, net::Server& server) {
+  signals.async_wait([&](net::error_code const& ec, int) {
+    if (ec) return;
+    server.drain(limits::kDrainDeadline, [&io] { io.stop(); });
+    signals.async_wait([&io](net::error_code const& again, int) {
+      if (!again) io.stop();
+    });
+  });
+}
+
+int serve(daemon::Options const& options) {
+  net::asio::io_context io(1);
+  auto acceptor = net::listen_on(io, options.host, options.port);
+  if (!acceptor) return fail(acceptor.error());
+  std::optional<net::Server> server;
+  net::ServerOptions serving;
+  serving.on_http = net::http_front(
+      [&server](net::HttpRequest const& request) { return net::store_page(request, *server); });
+  server.emplace(*std::move(acceptor), std::move(serving));
+
+  net::asio::signal_set signals(io, SIGTERM, SIGINT);
+  await_signal(signals, io, *server);
+  std::printf("musterd: listening on %s\n", net::to_text(server->endpoint()).c_str());
+  std::fflush(stdout);
+  io.run();
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    log::start("musterd", log::Level::warning);
+    auto const parsed = daemon::parse(argc, argv);
+    if (auto const* done = std::get_if<daemon::Exit>(&parsed)) return done->code;
+    auto const& options = std::get<daemon::Options>(parsed);
+    log::start("musterd", options.log_level);
+    raise_descriptor_limit();
+    return serve(options);
+  } catch (std::exception const& error) {
+    return fail(Error{Errc::internal, error.what(), {}});
+  }
+}

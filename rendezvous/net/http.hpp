@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Answers HTTP requests on connections that a Server hands over: one request each, then closed. A
+// program that does not link this (muster_http) pays nothing for it. On the io_context's thread.
+
+#include "rendezvous/net/http_head.hpp"
+#include "rendezvous/net/server.hpp"
+
+#include <functional>
+
+namespace muster::net {
+
+// Called per request, on the io_context's thread. Must outlive the server.
+using HttpPages = std::function<HttpReply(HttpRequest const&)>;
+
+// For ServerOptions::on_http. `pages` is copied.
+Handover http_front(HttpPages pages);
+
+// /healthz, /metrics and /status.json of a store server, everything else 404.
+HttpReply store_page(HttpRequest const& request, Server const& server);
+
+}  // namespace muster::net
