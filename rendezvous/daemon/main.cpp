@@ -3,6 +3,7 @@
 // owed. One thread.
 #include "rendezvous/base/limits.hpp"
 #include "rendezvous/daemon/options.hpp"
+#include "rendezvous/net/eager_run.hpp"
 #include "rendezvous/net/http.hpp"
 #include "rendezvous/net/listener.hpp"
 
@@ -53,7 +54,7 @@ int serve(daemon::Options const& options) {
   await_signal(signals, io, *server);
   std::printf("musterd: listening on %s\n", net::to_text(server->endpoint()).c_str());
   std::fflush(stdout);
-  io.run();
+  net::run_eagerly(io);
   return 0;
 }
 

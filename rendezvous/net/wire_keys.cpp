@@ -39,13 +39,20 @@ wire::EncodedList encode_wire_pairs(std::span<std::string const> user_keys,
   return {user_keys.size() * 2, std::string_view{storage}.substr(begin)};
 }
 
+std::vector<std::string> without_slash(std::vector<std::string> const& wire_keys) {
+  std::vector<std::string> keys;
+  for (auto const& key : wire_keys)
+    if (!key.empty() && key.front() == '/') keys.push_back(key.substr(1));
+  return keys;
+}
+
 std::vector<std::string> user_keys(wire::EncodedList const& wire_keys) {
   std::vector<std::string> keys;
   wire_keys.all_of([&](std::string_view key) {
-    if (!key.empty() && key.front() == '/') keys.emplace_back(key.substr(1));
+    keys.emplace_back(key);
     return true;
   });
-  return keys;
+  return without_slash(keys);
 }
 
 }  // namespace muster::net

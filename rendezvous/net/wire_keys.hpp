@@ -18,6 +18,7 @@ wire::EncodedList encode_wire_keys(std::span<std::string const> user_keys, std::
 // Key, value, key, value; the spans are equally long.
 wire::EncodedList encode_wire_pairs(std::span<std::string const> user_keys,
                                     std::span<std::string const> values, std::string& storage);
+std::vector<std::string> without_slash(std::vector<std::string> const& wire_keys);
 std::vector<std::string> user_keys(wire::EncodedList const& wire_keys);
 
 }  // namespace muster::net
