@@ -50,6 +50,13 @@ int write_all(int fd, std::string_view bytes) {
   return 0;
 }
 
+// Threads that block in a write which may never end. Nobody can join them; each shares its body,
+// and ends with the process.
+std::deque<std::thread>& abandoned() {
+  static auto* const threads = new std::deque<std::thread>;
+  return *threads;
+}
+
 }  // namespace
 
 void Writer::Body::run() {
@@ -121,8 +128,7 @@ bool Writer::finish(Duration patience) {
     thread.join();
     return true;
   }
-  // The thread shares its body, and blocks in a write that may never end: nobody can join it.
-  static_cast<void>(new std::thread(std::move(body_->thread)));
+  abandoned().push_back(std::move(body_->thread));
   return false;
 }
 
