@@ -105,7 +105,8 @@ def run(folder):
 
 
 def follow(process, output, folder, begin):
-    reached = output.find(rf"epoch {KILL_IN_EPOCH}/", LIMIT_SECONDS)
+    # An epoch's line comes at its end, after its checkpoint: the one before says that this one has begun.
+    reached = output.find(rf"epoch {KILL_IN_EPOCH - 1}/", LIMIT_SECONDS)
     victims = workers(folder, 0)
     if reached is None or len(victims) != WORKERS:
         return [(f"epoch {KILL_IN_EPOCH} was reached with {WORKERS} workers", False)]

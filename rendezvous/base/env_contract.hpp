@@ -39,5 +39,7 @@ inline constexpr char kMusterRound[] = "MUSTER_ROUND";
 inline constexpr int kExitPeerLost = 89;
 // A worker that was asked to stop, saved, and has work left. Not 0: the training is not done.
 inline constexpr int kExitPreemptedSaved = 85;
+// The same without a checkpoint.
+inline constexpr int kExitPreemptedUnsaved = 86;
 
 }  // namespace muster::env
