@@ -40,6 +40,7 @@ void add_bias(std::span<float> x, std::span<float const> bias) {
 
 void add_column_sums(std::span<float const> x, std::span<float> sums) {
   auto const rows = rows_of(x.size(), sums.size());
+  if (rows == 0) return;
   for (std::size_t c = 0; c < sums.size(); c += kBlock)
     sum_block(x.data() + c, rows, sums.size(), std::min(kBlock, sums.size() - c), sums.data() + c);
 }

@@ -19,15 +19,12 @@ class LocalParallel final : public Parallel {
   }
 
   void begin(Window window) override {
-    if (finished_) {
+    if (fresh_) {
       zero_gradients();
       weight_ = 0;
-      finished_ = fresh_ = false;
       bad_loss_ = 0.0;
-    } else if (fresh_) {
-      zero_gradients();
-      fresh_ = false;
     }
+    fresh_ = finished_ = false;
     window_ = window;
     weight_ += window.local_weight;
   }
@@ -52,7 +49,7 @@ class LocalParallel final : public Parallel {
   Window window_;
   double weight_ = 0;
   double bad_loss_ = 0.0;  // the last loss that was not finite, else 0
-  bool fresh_ = true;      // no window was begun yet
+  bool fresh_ = true;      // the next begin() starts anew, also after an error
   bool finished_ = false;
 };
 
@@ -67,7 +64,8 @@ void LocalParallel::zero_gradients() {
 }
 
 Result<void> LocalParallel::finish() {
-  if (!window_.sync || finished_) return ok();
+  if (!window_.sync || fresh_) return ok();
+  fresh_ = true;
   if (!std::isfinite(bad_loss_))
     return Error{Errc::non_finite, where() + "the loss is " + std::to_string(bad_loss_),
                  "lower the learning rate, or look at the step's input"};

@@ -77,6 +77,16 @@ TEST_CASE_METHOD(Fixture, "a gradient that is not finite is named with step and 
   CHECK_FALSE(parallel->finished());
 }
 
+TEST_CASE_METHOD(Fixture, "after an error the next window starts from zero", "[nn]") {
+  parallel->begin({.local_weight = 8});
+  add(std::numeric_limits<float>::infinity());
+  REQUIRE_FALSE(parallel->finish());
+  parallel->begin({.local_weight = 2});
+  add(6);
+  REQUIRE(parallel->finish());
+  CHECK(weight.grad().as<float>()[1] == 3.0F);
+}
+
 TEST_CASE_METHOD(Fixture, "a loss that is not finite stops the step", "[nn]") {
   parallel->begin({.step = 3});
   parallel->loss(std::numeric_limits<double>::infinity());
