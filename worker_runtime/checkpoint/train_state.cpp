@@ -13,6 +13,16 @@ std::vector<NamedTensor> named_values(std::span<Param* const> params) {
   return named;
 }
 
+std::vector<NamedTensor> named_states(std::span<StateView const> states) {
+  std::vector<NamedTensor> named;
+  for (auto const& state : states) {
+    auto const& spec = state.param->spec();
+    MUSTER_ASSERT(state.begin == 0 && state.end == spec.shape.elements(), "state is whole");
+    named.push_back({spec.name + "." + std::string(state.name), state.value.reshaped(spec.shape)});
+  }
+  return named;
+}
+
 std::string fingerprint_of(std::span<NamedTensor const> tensors) {
   std::vector<std::string> lines;
   for (auto const& [name, tensor] : tensors)

@@ -6,6 +6,7 @@
 #include "worker_runtime/checkpoint/safetensors.hpp"
 #include "worker_runtime/checkpoint/trainer_state.hpp"
 #include "worker_runtime/core/param.hpp"
+#include "worker_runtime/optim/optimizer.hpp"
 
 #include <cstdint>
 #include <span>
@@ -22,6 +23,10 @@ struct TrainState {
 
 // The parameters' present values. Ask again after anything that moves storage.
 std::vector<NamedTensor> named_values(std::span<Param* const> params);
+
+// An optimizer's whole state by parameter and torch's name, in the parameters' shapes. For a rank
+// that updates all of every parameter, as in DDP.
+std::vector<NamedTensor> named_states(std::span<StateView const> states);
 
 // Of names, types and shapes in any order: equal for a model and its checkpoint.
 std::string fingerprint_of(std::span<NamedTensor const> tensors);

@@ -89,8 +89,7 @@ Result<TrainState> Trainer::state() {
   auto const params = net_.parameters();
   state.model = named_values(params);
   MUSTER_TRY(auto const moments, adam_.state(*parallel_));
-  for (auto const& each : moments)
-    state.optimizer.push_back({each.param->spec().name + "." + std::string(each.name), each.value});
+  state.optimizer = named_states(moments);
   state.trainer = at_;
   return state;
 }

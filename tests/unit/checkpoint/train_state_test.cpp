@@ -30,4 +30,14 @@ TEST_CASE("parameters are named as they are", "[checkpoint]") {
   CHECK(named[0].tensor.storage == weight.value().storage);
 }
 
+TEST_CASE("optimizer state is named for its parameter and takes its shape", "[checkpoint]") {
+  Param weight({.name = "0.weight", .shape = Shape{2, 3}});
+  std::vector<StateView> const states{{&weight, "exp_avg", 0, 6, Tensor::zeros(Shape{6})}};
+  auto const named = named_states(states);
+  REQUIRE(named.size() == 1);
+  CHECK(named[0].name == "0.weight.exp_avg");
+  CHECK(named[0].tensor.shape == Shape{2, 3});
+  CHECK(named[0].tensor.storage == states[0].value.storage);
+}
+
 }  // namespace muster::worker
