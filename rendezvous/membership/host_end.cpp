@@ -25,19 +25,25 @@ bool HostTurn::try_succeed() {
 // The exit code and the sentence are made when all reports are in: the first report need not be the
 // cause.
 void HostTurn::blame_workers() {
-  auto const& cause = host_.failures[root_cause(host_.failures)];
-  end({false, cause.failure.exit_code, "a worker failed on host " + host_of(cause.node)});
+  end({false, 1, cause_text()});
   host_.ending->by_workers = true;
+}
+
+std::string HostTurn::cause_text() const {
+  auto const& cause = host_.failures[root_cause(host_.failures)];
+  auto const fenced = cause.failure.exit_code == exit_code_of(Errc::fenced);
+  return (fenced ? "workers were stopped for want of a lease on host "
+                 : "a worker failed on host ") +
+         host_of(cause.node);
 }
 
 bool HostTurn::try_conclude() {
   if (!host_.to_stop.empty()) return false;
   auto& ending = *host_.ending;
   if (ending.by_workers && !host_.failures.empty()) {
-    auto const& cause = host_.failures[root_cause(host_.failures)];
-    ending.outcome.exit_code = cause.failure.exit_code;
-    ending.outcome.why = "a worker failed on host " + host_of(cause.node) +
-                         (settings_.max_restarts > 0 ? " and no restart is left" : "");
+    ending.outcome.exit_code = host_.failures[root_cause(host_.failures)].failure.exit_code;
+    ending.outcome.why =
+        cause_text() + (settings_.max_restarts > 0 ? " and no restart is left" : "");
   }
   host_.highest = host_.highest.next();
   Proposal proposal;
@@ -97,7 +103,8 @@ Outcome HostTurn::outcome_message() const {
   if (outcome.success || host_.failures.empty()) return message;
   auto const first = root_cause(host_.failures);
   auto const add = [&message](FailureNote const& note) {
-    if (message.reports.size() < kMaxReports && note.failure.report.size() <= kMaxReportBytes)
+    auto const size = note.failure.report.size();
+    if (size > 0 && size <= kMaxReportBytes && message.reports.size() < kMaxReports)
       message.reports.push_back(note.failure.report);
   };
   add(host_.failures[first]);

@@ -166,8 +166,7 @@ bool HostTurn::react_to_failure() {
     return true;
   }
   ++host_.used.worker_failures;
-  auto const& cause = host_.failures[root_cause(host_.failures)];
-  stop_workers("a worker failed on host " + host_of(cause.node), std::nullopt);
+  stop_workers(cause_text(), std::nullopt);
   begin_round(Reason::worker_failure);
   return true;
 }

@@ -131,6 +131,8 @@ void HostTurn::newcomer(Received const& event, Join const& request) {
 
 // What a member says of itself, whether or not the message that told it first arrived.
 void HostTurn::update(Incarnation node, Status const& status) {
+  if (host_.proposal && status.prepared == host_.proposal->record.round)
+    host_.proposal->prepared.insert(node);
   if (host_.workers_round == RoundNumber{}) return;
   if (status.stopped >= host_.workers_round) host_.to_stop.erase(node);
   if (status.done == host_.workers_round) host_.to_finish.erase(node);

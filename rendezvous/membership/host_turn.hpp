@@ -51,6 +51,7 @@ class HostTurn {
   void end(RecordOutcome outcome);
   bool try_succeed();
   void blame_workers();
+  std::string cause_text() const;
   bool try_conclude();
   bool try_commit_outcome();
   bool try_finish();

@@ -39,7 +39,7 @@ class Turn {
   void hear(Heard const& event);
   void connected();
   void lease();
-  void welcome(Heard const& event, Welcome const& message);
+  void welcome(Welcome const& message);
   void open_store(OpenStore const& message);
   void prepare(Prepare const& message);
   void commit(Commit const& message);
@@ -47,6 +47,7 @@ class Turn {
   void outcome(Outcome const& message);
   void failed(Failure failure, TimePoint at);
   void leave(Leave const& wish);
+  void fence();
   void lose_host();
   void join_timed_out();
   void say(Message message);
@@ -100,8 +101,10 @@ void Turn::connected() {
 
 void Turn::hear(Heard const& event) {
   if (event.header.generation < state_.generation || event.header.epoch < state_.epoch) return;
+  state_.generation = event.header.generation;
+  state_.epoch = event.header.epoch;
   std::visit(Overload{
-                 [&](Welcome const& m) { welcome(event, m); },
+                 [&](Welcome const& m) { welcome(m); },
                  [this](Ack const& m) {
                    if (m.stamp_ns > state_.acked_stamp) {
                      state_.acked_stamp = m.stamp_ns;
@@ -128,13 +131,11 @@ void Turn::hear(Heard const& event) {
              event.message);
 }
 
-void Turn::welcome(Heard const& event, Welcome const& message) {
+void Turn::welcome(Welcome const& message) {
   auto const leases = state_.job.leases;
   state_.job = message.job;
   state_.job.leases = leases && message.job.leases;
   state_.host_name = message.host;
-  state_.generation = event.header.generation;
-  state_.epoch = event.header.epoch;
   if (!state_.job.leases || state_.welcome) return;
   state_.welcome = true;
   state_.acked = now_;
@@ -209,6 +210,19 @@ void Turn::leave(Leave const& wish) {
     end(Conclude{Outcome{false, wish.exit_code, wish.why, {}}});
 }
 
+// Our workers die before the others may start without us. Should the host come back in time, it
+// hears of them as of any failure.
+void Turn::fence() {
+  if (std::exchange(state_.fenced, true)) return;
+  if (!has_workers() || state_.done == state_.running) return;
+  stop(state_.running, Duration::zero(),
+       "no answer from the rendezvous host for " + seconds_text(now_ - state_.acked) +
+           ": the others may go on without us");
+  if (state_.failure) return;
+  state_.failure = Failure{state_.running, exit_code_of(Errc::fenced), false, 0, {}};
+  state_.failure_at = now_;
+}
+
 void Turn::lose_host() {
   auto const where = state_.host_name.empty() ? state_.endpoint : state_.host_name;
   end(Conclude{Outcome{
@@ -241,15 +255,10 @@ void Turn::look_at_time() {
   if (state_.acked == TimePoint::max()) return;
   switch (judge_host(state_.acked, now_, state_.job)) {
     case HostTrust::good:
+      state_.fenced = false;
       break;
     case HostTrust::fence:
-      if (state_.fenced) break;
-      state_.fenced = true;
-      if (has_workers()) {
-        auto const why = "no answer from the rendezvous host for " +
-                         seconds_text(now_ - state_.acked) + ": the others may go on without us";
-        stop(state_.running, Duration::zero(), why);
-      }
+      fence();
       break;
     case HostTrust::lost:
       return lose_host();
