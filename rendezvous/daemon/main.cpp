@@ -4,13 +4,16 @@
 #include "rendezvous/base/limits.hpp"
 #include "rendezvous/daemon/options.hpp"
 #include "rendezvous/net/eager_run.hpp"
+#include "rendezvous/net/host_service.hpp"
 #include "rendezvous/net/http.hpp"
 #include "rendezvous/net/listener.hpp"
 
 #include <cstdio>
 #include <exception>
 #include <optional>
+#include <random>
 #include <sys/resource.h>
+#include <sys/utsname.h>
 
 using namespace muster;
 
@@ -40,12 +43,30 @@ void await_signal(net::asio::signal_set& signals, net::asio::io_context& io, net
   });
 }
 
+// Who hosts the jobs whose agents call here.
+net::HostServiceOptions identity() {
+  net::HostServiceOptions options;
+  utsname names{};
+  options.name = ::uname(&names) == 0 ? names.nodename : "musterd";
+  std::random_device device;
+  auto const high = static_cast<std::uint64_t>(device());
+  options.self = Incarnation{(high << 32) | device()};
+  options.on_why = [](std::string const& run_id, membership::Why const& why, TimePoint time) {
+    log::info("run " + run_id + ": " + membership::explain(why, time));
+  };
+  return options;
+}
+
 int serve(daemon::Options const& options) {
   net::asio::io_context io(1);
   auto acceptor = net::listen_on(io, options.host, options.port);
   if (!acceptor) return fail(acceptor.error());
+  net::HostService jobs(io, identity());
   std::optional<net::Server> server;
   net::ServerOptions serving;
+  serving.on_control = [&jobs](net::tcp::socket socket, std::string bytes) {
+    jobs.take(std::move(socket), std::move(bytes));
+  };
   serving.on_http = net::http_front(
       [&server](net::HttpRequest const& request) { return net::store_page(request, *server); });
   server.emplace(*std::move(acceptor), std::move(serving));
