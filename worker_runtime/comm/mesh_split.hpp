@@ -3,7 +3,7 @@
 // The mesh of a sub-group: seats are exchanged over the parent group, without the store.
 
 #include "worker_runtime/comm/mesh.hpp"
-#include "worker_runtime/comm/split_plan.hpp"
+#include "worker_runtime/comm/split_choices.hpp"
 
 namespace muster::worker {
 

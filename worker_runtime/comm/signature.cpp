@@ -3,6 +3,8 @@
 
 #include "worker_runtime/collectives/kernels.hpp"
 
+#include <cmath>
+
 namespace muster::worker {
 namespace {
 
@@ -87,6 +89,7 @@ Result<void> check_reduction(Collective const& collective) {
   if (collective.factor != 1.0 && !floating)
     return refuse(collective, "a factor needs floating elements, these are " +
                                   std::string(name_of(collective.in.dtype)));
+  if (!std::isfinite(collective.factor)) return refuse(collective, "the factor is not finite");
   return ok();
 }
 

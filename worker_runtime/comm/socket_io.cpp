@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <arpa/inet.h>
 #include <array>
-#include <vector>
 #include <cerrno>
 #include <fcntl.h>
 #include <memory>
@@ -15,6 +14,7 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <vector>
 
 namespace muster::worker {
 namespace {

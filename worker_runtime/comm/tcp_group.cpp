@@ -4,7 +4,7 @@
 #include "rendezvous/base/now.hpp"
 #include "worker_runtime/comm/exchange.hpp"
 #include "worker_runtime/comm/mesh_split.hpp"
-#include "worker_runtime/comm/split_plan.hpp"
+#include "worker_runtime/comm/split_choices.hpp"
 #include "worker_runtime/comm/work_state.hpp"
 
 #include <algorithm>

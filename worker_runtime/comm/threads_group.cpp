@@ -4,7 +4,7 @@
 #include "rendezvous/base/now.hpp"
 #include "worker_runtime/comm/local_reduce.hpp"
 #include "worker_runtime/comm/signature.hpp"
-#include "worker_runtime/comm/split_plan.hpp"
+#include "worker_runtime/comm/split_choices.hpp"
 #include "worker_runtime/comm/work_state.hpp"
 
 #include <condition_variable>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "worker_runtime/comm/session.hpp"
 
+#include "rendezvous/net/hosted_store.hpp"
+
 #include <catch2/catch.hpp>
 
 #include <atomic>
@@ -60,4 +62,55 @@ TEST_CASE("an unknown backend is refused by name") {
   REQUIRE(!session);
   CHECK(session.error().code == Errc::unsupported);
   CHECK(session.error().what.find("'mpi'") != std::string::npos);
+}
+
+namespace {
+
+// A port that nobody listens on right now.
+std::uint16_t free_port() {
+  auto const store = net::HostedStore::start("127.0.0.1", 0);
+  REQUIRE(store);
+  return store->port();
+}
+
+std::vector<std::string> meet_by_url(std::uint16_t port, EnvView const& environment) {
+  std::vector<std::string> outcomes(2);
+  std::vector<std::thread> ranks;
+  for (std::size_t rank = 0; rank < 2; ++rank)
+    ranks.emplace_back([&, rank] {
+      SessionOptions options;
+      options.url = "tcp://127.0.0.1:" + std::to_string(port) + "?rank=" + std::to_string(rank) +
+                    "&world_size=2";
+      options.timeout = std::chrono::seconds{60};
+      auto session = Session::open(environment, options);
+      if (!session) {
+        outcomes[rank] = to_string(session.error());
+        return;
+      }
+      auto const done = barrier(session->world()).wait();
+      outcomes[rank] = done ? "rank " + std::to_string(session->rank()) + " local " +
+                                  std::to_string(session->local_rank())
+                            : to_string(done.error());
+    });
+  for (auto& rank : ranks) rank.join();
+  return outcomes;
+}
+
+}  // namespace
+
+TEST_CASE("tcp:// needs no launcher, and is not confused by one") {
+  std::vector<std::string> const good{"rank 0 local 0", "rank 1 local 1"};
+  CHECK(meet_by_url(free_port(), EnvView()) == good);
+  EnvView torchrun;
+  torchrun.set("RANK", "7");
+  torchrun.set("WORLD_SIZE", "9");
+  torchrun.set("TORCHELASTIC_USE_AGENT_STORE", "True");
+  CHECK(meet_by_url(free_port(), torchrun) == good);
+}
+
+TEST_CASE("a port that serves a store already is used, not fought for") {
+  auto const store = net::HostedStore::start("127.0.0.1", 0);
+  REQUIRE(store);
+  CHECK(meet_by_url(store->port(), EnvView()) ==
+        std::vector<std::string>{"rank 0 local 0", "rank 1 local 1"});
 }

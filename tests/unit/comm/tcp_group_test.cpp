@@ -2,7 +2,7 @@
 #include "worker_runtime/comm/tcp_group.hpp"
 
 #include "rendezvous/base/now.hpp"
-#include "tcp_world.hpp"
+#include "tests/unit/comm/tcp_world.hpp"
 
 #include <catch2/catch.hpp>
 

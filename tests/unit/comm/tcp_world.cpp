@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tcp_world.hpp"
+#include "tests/unit/comm/tcp_world.hpp"
 
 #include <thread>
 

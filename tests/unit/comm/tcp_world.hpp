@@ -2,8 +2,8 @@
 #pragma once
 // Worlds over TCP inside one test process: a store on loopback, and a session for each rank.
 
-#include "group_cases.hpp"
 #include "rendezvous/net/hosted_store.hpp"
+#include "tests/unit/comm/group_cases.hpp"
 #include "worker_runtime/comm/session.hpp"
 
 namespace muster::worker::cases {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "worker_runtime/comm/split_plan.hpp"
+#include "worker_runtime/comm/split_choices.hpp"
 
 #include <algorithm>
 
