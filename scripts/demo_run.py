@@ -119,7 +119,7 @@ def follow(process, output, folder, begin):
     accuracy = output.find(r"test accuracy ([\d.]+) %", LIMIT_SECONDS, reached[2])
     status = process.wait(LIMIT_SECONDS)
     seconds = time.monotonic() - begin
-    named = output.find(rf"rank\D*{rank}\b.*|SIGKILL|signal 9", 0, reached[2])
+    named = output.find(rf"rank {rank} \(.*SIGKILL", 0, reached[2])
     left = {**workers(folder, 0), **workers(folder, 1)}
     percent = float(accuracy[1].group(1)) if accuracy else 0.0
     epoch = int(resumed[1].group(1)) if resumed else -1
