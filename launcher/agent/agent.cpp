@@ -7,6 +7,7 @@
 #include "launcher/logs/run_folder.hpp"
 #include "launcher/process/channel.hpp"
 #include "launcher/process/spawn.hpp"
+#include "rendezvous/base/env_contract.hpp"
 #include "rendezvous/base/now.hpp"
 #include "rendezvous/net/listener.hpp"
 
@@ -91,6 +92,7 @@ void Agent::on_stop(RoundNumber round, std::optional<Duration> grace, std::strin
   if (cause_.empty()) {
     cause_ = why;
     cause_at_ = now();
+    cause_is_follower_ = false;
   }
   feed(agent::StopOrdered{round, grace, why});
 }
@@ -173,9 +175,13 @@ void Agent::announce() {
 }
 
 void Agent::note_cause(int local_rank, ExitStatus status) {
-  if (!cause_.empty() || state_.signal_sent != 0) return;
+  if (ended_as_asked(state_, status, now())) return;
+  // A rank that lost its peer may be seen before that peer, who then is the better cause.
+  bool const follows = status.shell_code() == env::kExitPeerLost;
+  if (!cause_.empty() && (follows || !cause_is_follower_)) return;
+  if (cause_.empty()) cause_at_ = now();
   cause_ = cause_line(*state_.view, local_rank, group_->pid_of(local_rank), status);
-  cause_at_ = now();
+  cause_is_follower_ = follows;
 }
 
 void Agent::carry_out(agent::StopWorkers effect) {

@@ -87,6 +87,7 @@ class Agent final : private MembershipListener {
   bool report_pending_ = false;
   std::string cause_;  // why the round before ended, as far as this node knows
   TimePoint cause_at_{};
+  bool cause_is_follower_ = false;  // it only lost a peer; a better one may come
   std::optional<Outcome> outcome_;
   std::optional<Error> error_;
   int exit_code_ = 95;

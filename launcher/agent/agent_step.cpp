@@ -28,6 +28,9 @@ bool has_workers(AgentState const& state) {
 }
 
 void stop_workers(Turn& turn, int signal, Duration grace) {
+  auto const kills_from = turn.now + std::max(grace, Duration::zero());
+  auto const again = turn.state.signal_sent != 0;
+  turn.state.kills_from = again ? std::min(kills_from, turn.state.kills_from) : kills_from;
   turn.state.phase = AgentPhase::stopping;
   turn.state.signal_sent = signal;
   if (grace <= Duration::zero()) {
@@ -124,10 +127,8 @@ void on(Turn& turn, agent::LinkFailed const& event) {
 void on(Turn& turn, agent::WorkerEnded const& event) {
   auto& state = turn.state;
   auto const& status = event.status;
-  bool const asked = state.signal_sent != 0;
-  bool const as_asked = status.success() || status.signal == state.signal_sent ||
-                        status.signal == SIGKILL || status.code == 128 + state.signal_sent;
-  state.ends.push_back(WorkerEnd{event.local_rank, status, turn.now, asked && as_asked});
+  bool const as_asked = ended_as_asked(state, status, turn.now);
+  state.ends.push_back(WorkerEnd{event.local_rank, status, turn.now, as_asked});
   if (state.phase != AgentPhase::running || status.success()) return;
   state.failure_seen = state.failure_open = true;
   state.report_at = turn.now + turn.settings.report_hold;
@@ -243,6 +244,14 @@ void on(Turn& turn, agent::Tick const&) {
 }
 
 }  // namespace
+
+bool ended_as_asked(AgentState const& state, ExitStatus status, TimePoint now) {
+  if (state.signal_sent == 0) return false;
+  // A SIGKILL within the grace is somebody else's: of a rank that died first and is seen second.
+  if (status.signal == SIGKILL) return now >= state.kills_from;
+  return status.success() || status.signal == state.signal_sent ||
+         status.code == 128 + state.signal_sent;
+}
 
 std::vector<agent::Effect> agent_step(AgentState& state, agent::Event const& event, TimePoint now,
                                       AgentSettings const& settings) {

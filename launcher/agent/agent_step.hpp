@@ -65,8 +65,9 @@ struct AgentState {
   TimePoint report_at = TimePoint::max();
   std::optional<RoundNumber> stop_owed;  // stopped() is to be called for this round
   std::optional<Departure> departure;
-  TimePoint exit_at = TimePoint::max();  // leaving: the end of the patience
-  int signal_sent = 0;                   // what our workers were last asked to end with
+  TimePoint exit_at = TimePoint::max();     // leaving: the end of the patience
+  int signal_sent = 0;                      // what our workers were last asked to end with
+  TimePoint kills_from = TimePoint::max();  // from then on a SIGKILL may be ours
   int interrupts = 0;
   bool frozen = false;
 };
@@ -166,6 +167,9 @@ using Effect = std::variant<StartWorkers, StopWorkers, KillWorkers, SignalWorker
                             ReportFailure, ReportDone, ReportStopped, Leave, Say, WakeAt, Exit>;
 
 }  // namespace agent
+
+// Whether a worker that ended so did what it was asked to, rather than fail of itself.
+bool ended_as_asked(AgentState const& state, ExitStatus status, TimePoint now);
 
 std::vector<agent::Effect> agent_step(AgentState& state, agent::Event const& event, TimePoint now,
                                       AgentSettings const& settings);

@@ -116,6 +116,28 @@ TEST_CASE("a worker that only lost a peer is no cause while there is another one
   CHECK(!report->is_consequence);
 }
 
+TEST_CASE("a rank killed by somebody else is the cause, also if its peer's end is seen first",
+          "[agent]") {
+  Story story;
+  story.round(1);
+  CHECK(has<agent::StopWorkers>(story.ended(0, ExitStatus{89, 0})));
+  story.now += 2ms;
+  story.ended(1, ExitStatus{0, SIGKILL});
+  auto const report = first<agent::ReportFailure>(story.step(agent::GroupReleased{}));
+  REQUIRE(report);
+  CHECK(report->exit_code == 128 + SIGKILL);
+  CHECK(!report->is_consequence);
+}
+
+TEST_CASE("a rank that we killed after the grace is no cause", "[agent]") {
+  Story story;
+  story.round(1);
+  story.ended(0, ExitStatus{89, 0});
+  story.now += 30s;
+  story.ended(1, ExitStatus{0, SIGKILL});
+  CHECK(story.state.ends[1].by_launcher);
+}
+
 TEST_CASE("peers lost and nothing else is reported as a consequence", "[agent]") {
   Story story;
   story.round(1);
