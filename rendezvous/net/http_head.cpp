@@ -2,8 +2,8 @@
 #include "rendezvous/net/http_head.hpp"
 
 #include "rendezvous/base/limits.hpp"
+#include "rendezvous/net/asio.hpp"
 
-#include <boost/asio/buffer.hpp>
 #include <boost/beast/http/empty_body.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/status.hpp>

@@ -226,8 +226,7 @@ pid_t start_gloo(Settings const& settings, int rank, std::uint16_t port, int out
   arguments.push_back(nullptr);
   std::vector<std::string> variables;
   auto const view = environment_of(rank, settings.ranks, port);
-  for (auto const& [name, value] : view.all())
-    variables.push_back(name + "=" + value);
+  for (auto const& [name, value] : view.all()) variables.push_back(name + "=" + value);
   std::vector<char*> environment;
   for (auto& variable : variables) environment.push_back(variable.data());
   environment.push_back(nullptr);
