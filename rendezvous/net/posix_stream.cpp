@@ -132,6 +132,10 @@ Result<void> PosixStream::read_some(std::string& input, Deadline deadline) {
   }
 }
 
+void PosixStream::shut_down_sending() {
+  ::shutdown(socket_.get(), SHUT_WR);
+}
+
 std::string PosixStream::local_address() const {
   sockaddr_storage address{};
   socklen_t size = sizeof address;

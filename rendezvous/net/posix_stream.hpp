@@ -24,6 +24,8 @@ class PosixStream {
   // Waits for more bytes and appends them to `input`; Errc::timeout leaves it unchanged.
   Result<void> read_some(std::string& input, Deadline deadline);
   void close() { socket_.reset(); }
+  // The peer reads an end; we still read.
+  void shut_down_sending();
   bool is_open() const { return bool(socket_); }
 
   // Numeric address of our end.
