@@ -17,7 +17,7 @@ using namespace muster::bench;
 namespace {
 
 struct Settings {
-  bool json = false, quick = false;
+  bool json = false, quick = false, peers = true;
   std::string only;  // a case's name
   std::chrono::milliseconds length{400};
   int rounds = 3;
@@ -28,7 +28,8 @@ constexpr std::size_t kIdleConnections = 10'000;
 
 void usage() {
   std::puts(
-      "store_bench [--json] [--quick] [--case NAME] [--ms N] [--rounds N] [--musterd PATH]\n"
+      "store_bench [--json] [--quick] [--no-peers] [--case NAME] [--ms N] [--rounds N] [--musterd "
+      "PATH]\n"
       "            [--python PATH]\n"
       "Compares musterd with PyTorch's TCPStore (a python that has torch) and redis-server.");
 }
@@ -51,6 +52,8 @@ Result<Settings> parse(int argc, char** argv) {
       settings.json = true;
     else if (flag == "--quick")
       settings.quick = true;
+    else if (flag == "--no-peers")
+      settings.peers = false;
     else if (i + 1 == argc)
       return Error{Errc::bad_input, "what is '" + flag + "'?", {}};
     else if (flag == "--case")
@@ -73,6 +76,7 @@ Result<std::vector<Peer>> start_peers(Settings const& settings) {
   std::vector<Peer> peers;
   MUSTER_TRY(auto muster_peer, start_musterd(settings.musterd));
   peers.push_back(std::move(muster_peer));
+  if (!settings.peers) return peers;
   for (auto* start : {+[](Settings const& s) { return start_tcpstore(s.python); },
                       +[](Settings const&) { return Peer::start_redis(); }}) {
     auto peer = start(settings);
