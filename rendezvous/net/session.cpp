@@ -42,7 +42,12 @@ void Session::on_input(Ptr const& self, error_code const& ec, std::size_t count)
   self->hub_->counters.bytes_in += count;
   take_in(self, {self->chunk_.data(), count});
   if (count == self->chunk_.size()) read_rest(self);
-  if (!self->closed_ && !self->paused_ && !self->finishing_) await_input(self);
+  if (self->closed_ || self->paused_ || self->finishing_) return;
+  // Not at once: with many connections its next request is there by the time that the others have
+  // been served, and one call reads it, where reading now would find nothing and wait for epoll.
+  asio::post(self->socket_.get_executor(), [self] {
+    if (!self->closed_) await_input(self);
+  });
 }
 
 // More than the small buffer held: takes the rest in large pieces.
