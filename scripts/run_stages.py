@@ -26,11 +26,11 @@ SANITIZERS = {
 
 
 class Tally:
-    def __init__(self):
+    def __init__(self, log):
         self.passed = self.failed = 0
         self.skips = []  # (name, reason)
         self.failures = []  # names
-        self.log = open(os.path.join(LOGS, "log.txt"), "w", encoding="utf-8")
+        self.log = log
 
     def say(self, text):
         print(text, flush=True)
@@ -126,7 +126,11 @@ def tests(tally, shown, preset, labels, jobs):
                "--test-output-size-passed", "20000", "--test-output-size-failed", "200000"]
     failed = tally.failed
     status, output = run(f"{part}.log", command)
-    count = count_cases(tally, shown, preset, junit) if os.path.exists(junit) else 0
+    try:
+        count = count_cases(tally, shown, preset, junit)
+    except (OSError, xml.ParseError) as error:
+        count, output = 0, f"{output}\n{junit}: {error}"
+        status = status or 1
     if status != 0 and tally.failed == failed:
         tally.fail(f"ctest {part}")
         shown.append(tail(output, 30))
@@ -158,7 +162,7 @@ def fuzz(tally, shown):
 
 def main():
     kind, setup_status, setup_seconds = sys.argv[1:]
-    tally = Tally()
+    tally = Tally(open(os.path.join(LOGS, "log.txt"), "w", encoding="utf-8"))
     begin = time.monotonic() - float(setup_seconds)
     if setup_status != "0":
         tally.fail("setup")
@@ -183,4 +187,5 @@ def main():
     return 1 if tally.failed else 0
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())
