@@ -14,7 +14,6 @@
 #include <algorithm>
 #include <csignal>
 #include <initializer_list>
-#include <iterator>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -123,16 +122,23 @@ void Agent::feed(agent::Event event) {
 // Workers.
 
 void Agent::carry_out(agent::StartWorkers) {
-  if (auto started = start_workers(); !started) {
-    error_ = std::move(started).error();
-    return feed(agent::StartFailed{exit_code_of_spawn(*error_), to_string(*error_)});
-  }
+  new_group();
+  auto ready = make_ready();
+  if (!ready) return start_failed(ready.error(), exit_code_of(ready.error().code));
+  auto const started = group_->start(ready->commands);
+  ready->held.clear();
+  pump_.add(std::move(ready->streams));
+  if (!started) return start_failed(started.error(), exit_code_of_spawn(started.error()));
   announce();
   cause_.clear();
 }
 
-Result<void> Agent::start_workers() {
-  auto const& view = *state_.view;
+void Agent::start_failed(Error const& error, int exit_code) {
+  error_ = error;
+  feed(agent::StartFailed{exit_code, to_string(error)});
+}
+
+void Agent::new_group() {
   WorkerGroup::Callbacks callbacks;
   callbacks.on_ended = [this](int local_rank, ExitStatus status) {
     if (!status.success()) note_cause(local_rank, status);
@@ -145,23 +151,14 @@ Result<void> Agent::start_workers() {
     feed(agent::GroupReleased{});
   };
   group_ = std::make_unique<WorkerGroup>(io_, setup_.inherited, std::move(callbacks));
+}
+
+Result<ReadyWorkers> Agent::make_ready() {
   if (!run_folder_) {
     MUSTER_TRY(run_folder_, make_run_folder(setup_.options, setup_.env));
   }
-  MUSTER_TRY(attempt_, Attempt::prepare(setup_, *run_folder_, view));
-  std::vector<Command> commands;
-  std::vector<UniqueFd> held;  // the workers' ends, until they have their copies
-  std::vector<PumpStream> streams;
-  for (int local_rank = 0; local_rank < settings_.workers; ++local_rank) {
-    MUSTER_TRY(auto ready, attempt_->ready(setup_, local_rank));
-    commands.push_back(std::move(ready.command));
-    std::move(ready.held.begin(), ready.held.end(), std::back_inserter(held));
-    std::move(ready.streams.begin(), ready.streams.end(), std::back_inserter(streams));
-  }
-  auto started = group_->start(commands);
-  held.clear();
-  pump_.add(std::move(streams));
-  return started;
+  MUSTER_TRY(attempt_, Attempt::prepare(setup_, *run_folder_, *state_.view));
+  return attempt_->ready(setup_);
 }
 
 void Agent::announce() {
@@ -260,6 +257,7 @@ void Agent::carry_out(agent::ReportStopped effect) {
 }
 
 void Agent::carry_out(agent::Leave const& effect) {
+  left_ = true;
   tell([this, effect] { link_.leave(effect.exit_code, effect.why); });
 }
 

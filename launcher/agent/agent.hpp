@@ -31,8 +31,9 @@ class Agent final : private MembershipListener {
   void start();
 
   int exit_code() const { return exit_code_; }
-  // What the job came to, if it was told.
-  std::optional<Outcome> const& outcome() const { return outcome_; }
+  // What the job came to, if it was told; nothing if it ended because this agent left, which was
+  // said already.
+  std::optional<Outcome> outcome() const { return left_ ? std::nullopt : outcome_; }
   // What kept this node from going on, if it was not a worker.
   std::optional<Error> const& error() const { return error_; }
 
@@ -58,7 +59,9 @@ class Agent final : private MembershipListener {
   void carry_out(agent::WakeAt effect);
   void carry_out(agent::Exit effect);
 
-  Result<void> start_workers();
+  void new_group();
+  Result<ReadyWorkers> make_ready();
+  void start_failed(Error const& error, int exit_code);
   void announce();
   void note_cause(int local_rank, ExitStatus status);
   void send_report(agent::ReportFailure effect, std::vector<WorkerEnd> const& ends, Tails tails);
@@ -90,6 +93,7 @@ class Agent final : private MembershipListener {
   bool cause_is_follower_ = false;  // it only lost a peer; a better one may come
   std::optional<Outcome> outcome_;
   std::optional<Error> error_;
+  bool left_ = false;
   int exit_code_ = 95;
 
   net::asio::posix::stream_descriptor signals_, channel_;

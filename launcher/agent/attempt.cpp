@@ -68,9 +68,9 @@ Result<SinkPointer> Attempt::filtered(bool is_stderr) {
   return sink;
 }
 
-// Gives the worker's stdout or stderr its descriptor, and the pump its stream if it has a part.
-Result<void> Attempt::connect(AgentSetup const& setup, int local_rank, bool is_stderr,
-                              WorkerStart& start) {
+// The descriptor of the worker's stdout or stderr; the pump gets its stream if it has a part.
+Result<int> Attempt::connect(AgentSetup const& setup, int local_rank, bool is_stderr,
+                             ReadyWorkers& ready) {
   ConsoleFacts const facts{view_.world_size == 1, stderr_is_terminal_};
   auto const& options = setup.options;
   PumpStream stream;
@@ -78,18 +78,15 @@ Result<void> Attempt::connect(AgentSetup const& setup, int local_rank, bool is_s
   stream.is_stderr = is_stderr;
   stream.plan = plan_stream(options, facts, local_rank, is_stderr);
   auto const& plan = stream.plan;
-  auto& descriptor = is_stderr ? start.command.err : start.command.out;
-  if (plan.end == StreamEnd::inherited) return ok();
-  if (plan.end == StreamEnd::null) {
-    descriptor = null_.get();
-    return ok();
-  }
+  int descriptor = is_stderr ? STDERR_FILENO : STDOUT_FILENO;
+  if (plan.end == StreamEnd::inherited) return descriptor;
+  if (plan.end == StreamEnd::null) return null_.get();
   if (plan.to_file) {
     stream.path = is_stderr ? paths(local_rank).err : paths(local_rank).out;
     MUSTER_TRY(auto file, open_log(stream.path));
     if (plan.end == StreamEnd::file) {
       descriptor = file.get();
-      start.held.push_back(std::move(file));
+      ready.held.push_back(std::move(file));
     } else {
       stream.file = std::make_shared<Sink>(std::move(file));
     }
@@ -97,7 +94,7 @@ Result<void> Attempt::connect(AgentSetup const& setup, int local_rank, bool is_s
   if (plan.end == StreamEnd::pipe) {
     MUSTER_TRY(auto pipe, make_drained_pipe());
     descriptor = pipe.write_end.get();
-    start.held.push_back(std::move(pipe.write_end));
+    ready.held.push_back(std::move(pipe.write_end));
     stream.read_end = std::move(pipe.read_end);
   }
   if (!plan.needles.empty()) {
@@ -105,24 +102,31 @@ Result<void> Attempt::connect(AgentSetup const& setup, int local_rank, bool is_s
   }
   stream.prefix = line_prefix(options.log_line_prefix_template,
                               {options.role, local_rank, view_.rank_base + local_rank});
-  if (plan.end == StreamEnd::pipe || plan.keeps_tail) start.streams.push_back(std::move(stream));
-  return ok();
+  if (plan.end == StreamEnd::pipe || plan.keeps_tail) ready.streams.push_back(std::move(stream));
+  return descriptor;
 }
 
-Result<WorkerStart> Attempt::ready(AgentSetup const& setup, int local_rank) {
+Result<void> Attempt::add(AgentSetup const& setup, int local_rank, ReadyWorkers& ready) {
   MUSTER_TRY(auto program, worker_program(setup.env, setup.options, setup.node, view_, local_rank,
                                           paths(local_rank).error_file));
-  WorkerStart start;
-  auto& command = start.command;
+  Command command;
   command.path = program_path(program);
   command.argv = std::move(program.argv);
   for (auto const& [name, value] : program.environment)
     command.environment.push_back(name + "=" + value);
   command.in = view_.world_size == 1 ? STDIN_FILENO : null_.get();
   if (!setup.cpus.empty()) command.cpus = setup.cpus.at(static_cast<std::size_t>(local_rank));
-  MUSTER_CHECK(connect(setup, local_rank, false, start));
-  MUSTER_CHECK(connect(setup, local_rank, true, start));
-  return start;
+  MUSTER_TRY(command.out, connect(setup, local_rank, false, ready));
+  MUSTER_TRY(command.err, connect(setup, local_rank, true, ready));
+  ready.commands.push_back(std::move(command));
+  return ok();
+}
+
+Result<ReadyWorkers> Attempt::ready(AgentSetup const& setup) {
+  ReadyWorkers ready;
+  for (int local_rank = 0; local_rank < setup.node.local_world_size; ++local_rank)
+    MUSTER_CHECK(add(setup, local_rank, ready));
+  return ready;
 }
 
 }  // namespace muster::launch

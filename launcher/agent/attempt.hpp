@@ -14,9 +14,10 @@
 
 namespace muster::launch {
 
-// A command and the descriptors that it borrows, open until the worker has its copies.
-struct WorkerStart {
-  Command command;
+// Commands by local rank, and the descriptors that they borrow: open until the workers have their
+// copies.
+struct ReadyWorkers {
+  std::vector<Command> commands;
   std::vector<UniqueFd> held;
   std::vector<PumpStream> streams;  // for the pump
 };
@@ -27,14 +28,15 @@ class Attempt {
   static Result<Attempt> prepare(AgentSetup const& setup, std::string const& run_folder,
                                  RoundView const& view);
 
-  Result<WorkerStart> ready(AgentSetup const& setup, int local_rank);
+  Result<ReadyWorkers> ready(AgentSetup const& setup);
 
   // Empty strings where there is no such file.
   WorkerPaths const& paths(int local_rank) const;
   std::string const& folder() const { return folder_; }
 
  private:
-  Result<void> connect(AgentSetup const& setup, int local_rank, bool is_stderr, WorkerStart& start);
+  Result<void> add(AgentSetup const& setup, int local_rank, ReadyWorkers& ready);
+  Result<int> connect(AgentSetup const& setup, int local_rank, bool is_stderr, ReadyWorkers& ready);
   Result<SinkPointer> filtered(bool is_stderr);
 
   RoundView view_;

@@ -103,7 +103,7 @@ int run_agent(Invocation invocation) {
     Agent agent(io, setup, *link, pump);
     agent.start();
     io.run();
-    if (agent.outcome()) tell_outcome(pump, setup.env, setup.host, *agent.outcome());
+    if (auto const outcome = agent.outcome()) tell_outcome(pump, setup.env, setup.host, *outcome);
     if (agent.error()) record_error(setup.env, *agent.error());
     code = agent.exit_code();
   }

@@ -50,6 +50,13 @@ std::size_t count_lines(std::string_view bytes) {
   return static_cast<std::size_t>(std::count(bytes.begin(), bytes.end(), '\n'));
 }
 
+// The line that stands in a stream where something is missing.
+std::string account_of(Outlet const& outlet) {
+  return "[muster: " + std::to_string(outlet.dropped_lines) + " lines (" +
+         std::to_string(outlet.dropped_bytes) +
+         " bytes) were dropped here: the reader did not take them]\n";
+}
+
 // The last lines of a log file that the worker wrote itself.
 std::vector<std::string> tail_of_file(std::string const& path) {
   UniqueFd const file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
@@ -94,6 +101,7 @@ struct Pump::Body {
   void take(Stream& stream, std::string_view bytes);
   void take_line(Stream& stream, std::string_view line, std::string& shown, std::string& kept);
   void put(Writer& writer, Outlet& outlet, std::string bytes);
+  void close_account(Writer& writer, Outlet& outlet);
   void close_all();
 };
 
@@ -187,16 +195,19 @@ void Pump::Body::put(Writer& writer, Outlet& outlet, std::string bytes) {
   auto const patience = outlet.dropped_bytes > 0 ? Duration::zero() : kConsolePatience;
   auto const lines = count_lines(bytes);
   auto const size = bytes.size();
-  if (outlet.dropped_bytes > 0)
-    bytes.insert(0, "[muster: " + std::to_string(outlet.dropped_lines) + " lines (" +
-                        std::to_string(outlet.dropped_bytes) +
-                        " bytes) were dropped here: the reader did not take them]\n");
+  if (outlet.dropped_bytes > 0) bytes.insert(0, account_of(outlet));
   if (writer.offer(outlet.sink, std::move(bytes), patience)) {
     outlet.dropped_lines = outlet.dropped_bytes = 0;
   } else {
     outlet.dropped_lines += lines;
     outlet.dropped_bytes += size;
   }
+}
+
+void Pump::Body::close_account(Writer& writer, Outlet& outlet) {
+  if (outlet.dropped_bytes == 0) return;
+  writer.insist(outlet.sink, account_of(outlet));
+  outlet.dropped_lines = outlet.dropped_bytes = 0;
 }
 
 void Pump::Body::close_all() {
@@ -206,6 +217,11 @@ void Pump::Body::close_all() {
     stream.source.read_end.reset();  // somebody who escaped still holds the other end
     settle(stream);
   }
+  for (auto& stream : streams) {
+    close_account(file_writer, stream.file);
+    close_account(file_writer, stream.filtered);
+  }
+  for (std::size_t i = 0; i < console.size(); ++i) close_account(console_writers[i], console[i]);
   streams.clear();
 }
 
