@@ -95,6 +95,7 @@ int run_agent(Invocation invocation) {
   for (auto const& warning : setup.options.warnings) log::warning(warning);
   if (auto const refusal = fill(setup, invocation)) return refuse(setup.env, *refusal);
   Pump pump;
+  log::write_through([&pump](std::string line) { pump.say(std::move(line)); });
   int code = 0;
   {
     asio::io_context io{1};
@@ -107,6 +108,7 @@ int run_agent(Invocation invocation) {
     if (agent.error()) record_error(setup.env, *agent.error());
     code = agent.exit_code();
   }
+  log::write_through(nullptr);
   pump.finish(kConsoleEnd);
   if (has_children()) end_descendants(std::chrono::seconds{10});
   return code;

@@ -5,6 +5,8 @@
 
 #include "rendezvous/base/result.hpp"
 
+#include <functional>
+#include <string>
 #include <string_view>
 
 namespace muster::log {
@@ -17,6 +19,10 @@ Result<Level> parse_level(std::string_view name);
 
 // Sets the program's name shown in each line and the least level shown. Call once, early in main.
 void start(std::string_view program, Level least);
+
+// From now on whole lines (without "\n") go to `writer` instead of stderr, for a thread that must
+// not block on a console; nullptr: to stderr again. `writer` may be called from any thread.
+void write_through(std::function<void(std::string)> writer);
 
 void debug(std::string_view text);
 void info(std::string_view text);
