@@ -18,7 +18,7 @@ constexpr std::size_t kLeastPieceBytes = 32 << 10;
 static_assert(kPieceBytes <= kMaxSegmentBytes);
 
 // Pieces that may be under way beyond what has come in: keeps sockets' queues short.
-constexpr std::int64_t kWindow = 1;
+constexpr std::int64_t kWindow = 2;
 
 std::size_t piece_bytes_for(Plan const& plan) {
   std::size_t slots = 1;

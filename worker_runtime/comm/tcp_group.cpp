@@ -23,6 +23,12 @@ struct Submission {
   std::shared_ptr<Work::State> state;
 };
 
+std::string describe_submission(Submission const& submission) {
+  if (submission.collectives.empty()) return "an empty operation";
+  auto const& first = submission.collectives.front();
+  return describe(signature_of(first, static_cast<int>(first.counts.size())), first.site);
+}
+
 GroupShape shape_of(Mesh const& mesh) {
   GroupShape shape;
   shape.rank = mesh.rank;
@@ -43,7 +49,9 @@ std::vector<Seat> seats_of(Mesh const& mesh) {
   return seats;
 }
 
-class TcpGroup final : public ProcessGroup {
+class TcpGroup final : public ProcessGroup,
+                       public Progress,
+                       public std::enable_shared_from_this<TcpGroup> {
  public:
   TcpGroup(Mesh mesh, Duration timeout, UniqueFd wake)
       : shape_(shape_of(mesh)),
@@ -70,14 +78,17 @@ class TcpGroup final : public ProcessGroup {
   Result<std::shared_ptr<Storage>> alloc(std::size_t bytes, Device device) override;
   Result<std::shared_ptr<ProcessGroup>> split(int color, int key) override;
   void abort(Reason reason) noexcept override;
+  void help(Work::State const& state) override;
 
  private:
   void run();
+  bool step();
   std::optional<Submission> next();
   Result<void> carry_out(Submission const& submission);
   void end(Error error);
-  void idle();
+  void listen();
   void wake() const;
+  void wake_if_needed();
   void drain_wake() const;
   std::optional<Error> look();
 
@@ -92,10 +103,12 @@ class TcpGroup final : public ProcessGroup {
   std::optional<Error> abort_;    // guarded by mutex_: asked for, not yet carried out
   bool closing_ = false;          // guarded by mutex_
 
-  // The progress thread's.
+  std::mutex turn_;  // held by whoever makes progress: guards all below
+  bool ended_ = false;
   Mesh mesh_;
   Exchange exchange_;
   std::uint64_t sequence_ = 0;
+
   std::thread thread_;
 };
 
@@ -103,6 +116,14 @@ void TcpGroup::wake() const {
   std::uint64_t const one = 1;
   // Fails only where the counter is full, and then it is readable already.
   static_cast<void>(!::write(wake_.get(), &one, sizeof one));
+}
+
+void TcpGroup::wake_if_needed() {
+  {
+    std::lock_guard const lock(mutex_);
+    if (queue_.empty() && !dead_ && !abort_ && !closing_) return;
+  }
+  wake();
 }
 
 void TcpGroup::drain_wake() const {
@@ -117,7 +138,7 @@ Work TcpGroup::submit(std::span<Collective const> operations) {
       return failed_work(std::move(checked).error());
     if (operation.deadline) deadline.at = std::min(deadline.at, operation.deadline->at);
   }
-  auto state = std::make_shared<Work::State>();
+  auto state = std::make_shared<Work::State>(weak_from_this());
   {
     std::lock_guard const lock(mutex_);
     if (dead_) return failed_work(*dead_);
@@ -155,6 +176,13 @@ std::optional<Error> TcpGroup::look() {
   std::lock_guard const lock(mutex_);
   if (abort_) return abort_;
   if (closing_) return Error{Errc::canceled, "the group was destroyed", {}};
+  auto const time = now();
+  for (auto const& waiting : queue_)
+    if (waiting.deadline.passed(time))
+      return Error{Errc::timeout,
+                   describe_submission(waiting) +
+                       " did not begin by its deadline: operations before it have not ended",
+                   {}};
   return std::nullopt;
 }
 
@@ -166,21 +194,49 @@ std::optional<Submission> TcpGroup::next() {
   return submission;
 }
 
-void TcpGroup::run() {
-  while (true) {
-    if (auto asked = look()) return end(*std::move(asked));
-    auto submission = next();
-    if (!submission) {
-      idle();
-      continue;
-    }
-    auto result = carry_out(*submission);
-    submission->collectives.clear();
-    auto const failed = !result;
-    if (failed) end(result.error());
-    submission->state->complete(std::move(result));
-    if (failed) return;
+// The next operation, to its end. False where there is nothing to do, now or any more.
+bool TcpGroup::step() {
+  if (ended_) return false;
+  if (auto asked = look()) {
+    end(*std::move(asked));
+    return false;
   }
+  auto submission = next();
+  if (!submission) return false;
+  auto result = carry_out(*submission);
+  submission->collectives.clear();
+  if (!result) end(result.error());
+  submission->state->complete(std::move(result));
+  return !ended_;
+}
+
+void TcpGroup::run() {
+  std::vector<pollfd> entries;
+  while (true) {
+    {
+      std::lock_guard const turn(turn_);
+      listen();
+      while (step()) {
+      }
+      if (ended_) return;
+      entries.assign(1, pollfd{wake_.get(), POLLIN, 0});
+      watch_controls(mesh_, entries);
+    }
+    // Ended by submit, abort, a peer or the destructor. A helper may close one of these
+    // connections meanwhile: whatever is seen is only a reason to look.
+    static_cast<void>(::poll(entries.data(), entries.size(), -1));
+  }
+}
+
+void TcpGroup::help(Work::State const& state) {
+  {
+    std::unique_lock const turn(turn_, std::try_to_lock);
+    if (!turn) return;
+    while (!state.done() && step()) {
+    }
+  }
+  // The helper may have read the wake-up that was meant for the group's thread.
+  wake_if_needed();
 }
 
 // The group is over: peers are told, and all that waits ends with the error.
@@ -189,6 +245,7 @@ void TcpGroup::end(Error error) {
   bool leaving = false;
   {
     std::lock_guard const lock(mutex_);
+    ended_ = true;
     dead_ = error;
     leaving = closing_ && !abort_;
     orphans.swap(queue_);
@@ -214,12 +271,9 @@ Result<void> TcpGroup::carry_out(Submission const& submission) {
   return ok();
 }
 
-// Waits for work, and listens to peers meanwhile: their abort is ours.
-void TcpGroup::idle() {
-  std::vector<pollfd> entries{pollfd{wake_.get(), POLLIN, 0}};
-  watch_controls(mesh_, entries);
-  // Ended by submit, abort, a peer or the destructor.
-  static_cast<void>(::poll(entries.data(), entries.size(), -1));
+// To peers, between operations: their abort is ours.
+void TcpGroup::listen() {
+  if (ended_) return;
   if (auto news = read_controls(mesh_); !news) {
     std::lock_guard const lock(mutex_);
     if (!abort_) abort_ = std::move(news).error();

@@ -22,6 +22,7 @@ void Work::State::complete(Result<void> result) {
 
 Result<void> Work::State::wait() {
   if (!done()) {
+    if (auto const progress = progress_.lock()) progress->help(*this);
     // The group completes every operation by its deadline.
     std::unique_lock lock(mutex_);
     ended_.wait(lock, [this] { return done(); });

@@ -24,8 +24,8 @@ class Work {
   // The host blocks, on both.
   Result<void> block() const;
   bool done() const;
-  // Runs on the progress thread when the operation ends, or at once if it has. Must not submit or
-  // block.
+  // Runs when the operation ends, on the thread that made the progress (the group's, or one in
+  // wait()), or at once if it has ended. Must not submit or block.
   void then(std::function<void(Result<void> const&)> callback) const;
 
  private:

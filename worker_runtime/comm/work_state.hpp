@@ -12,8 +12,19 @@
 
 namespace muster::worker {
 
+// Whoever waits can do the group's work meanwhile: that saves two changes of threads.
+class Progress {
+ public:
+  virtual ~Progress() = default;
+  // Makes progress on this thread until the state is done, unless another thread is at it.
+  virtual void help(Work::State const& state) = 0;
+};
+
 class Work::State {
  public:
+  State() = default;
+  explicit State(std::weak_ptr<Progress> progress) : progress_(std::move(progress)) {}
+
   // The first call decides. Callbacks run here, before waiters wake, so that these see their
   // effects.
   void complete(Result<void> result);
@@ -23,6 +34,7 @@ class Work::State {
   void then(std::function<void(Result<void> const&)> callback);
 
  private:
+  std::weak_ptr<Progress> const progress_;
   std::mutex mutex_;
   std::condition_variable ended_;
   std::atomic<bool> done_{false};
