@@ -54,6 +54,8 @@ def workers_give_the_bits_of_one_process():
         references[count] = trained([*MNIST, "--simulate-world", str(count)])
         assert trained(workers(count)) == references[count], f"{count} workers"
     assert references[2] != references[4]
+    for count in (3, 5):  # no powers of two: another shape of the tree
+        assert trained([*workers(count), "--epochs", "1"]) == trained([*MNIST, "--epochs", "1", "--simulate-world", str(count)])
     return references
 
 

@@ -60,4 +60,24 @@ Result<void> check_same_model(ProcessGroup& group, std::span<Param* const> param
   return agree(group, first_difference(mine, split_lines(theirs)));
 }
 
+Result<void> check_same_values(ProcessGroup& group, std::span<Param* const> params) {
+  auto const count = static_cast<std::int64_t>(params.size());
+  auto const mine = Tensor::zeros(Shape{count}, DType::i64);
+  for (std::size_t i = 0; i < params.size(); ++i) {
+    Fingerprint print;
+    print.add(params[i]->value());
+    mine.as<std::int64_t>()[i] = static_cast<std::int64_t>(print.value());
+  }
+  auto const all = Tensor::zeros(Shape{group.shape().size, count}, DType::i64);
+  MUSTER_CHECK(all_gather(group, mine, all, {.site = "fingerprints of values"}).wait());
+  auto const prints = all.as<std::int64_t>();
+  for (std::size_t i = params.size(); i < prints.size(); ++i)
+    if (auto const param = i % params.size(); prints[i] != prints[param])
+      return Error{Errc::mismatch,
+                   "rank " + std::to_string(i / params.size()) + " has other values in " +
+                       params[param]->spec().name + " than rank 0",
+                   "change parameters through the optimizer only, after finish()"};
+  return ok();
+}
+
 }  // namespace muster::worker

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The part of mnist_ddp's training that computes: steps, epochs and the score at the end.
+#include "worker_runtime/data/same_order.hpp"
 #include "worker_runtime/examples/mnist_trainer.hpp"
 #include "worker_runtime/nn/functions.hpp"
 #include "worker_runtime/optim/schedule.hpp"
@@ -15,6 +16,7 @@ constexpr std::uint64_t kAskEverySteps = 8;    // whether to stop: an all-reduce
 }  // namespace
 
 Result<std::optional<double>> Trainer::train_epoch(Progress& progress) {
+  MUSTER_CHECK(check_same_order(session_.world(), lanes_[0]->state()));
   for (;;) {
     if (at_.step % kAskEverySteps == 0) {
       MUSTER_TRY(auto const asked, session_.stop_requested());

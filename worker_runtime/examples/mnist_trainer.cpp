@@ -4,6 +4,7 @@
 #include "worker_runtime/checkpoint/load.hpp"
 #include "worker_runtime/checkpoint/save.hpp"
 #include "worker_runtime/core/fingerprint.hpp"
+#include "worker_runtime/ddp/model_check.hpp"
 #include "worker_runtime/ddp/parallelize.hpp"
 #include "worker_runtime/ddp/simulated_world.hpp"
 #include "worker_runtime/examples/find_data.hpp"
@@ -96,6 +97,7 @@ Result<TrainState> Trainer::state() {
 
 Result<void> Trainer::save() {
   if (options_.checkpoint.empty()) return ok();
+  MUSTER_CHECK(check_same_values(session_.world(), net_.parameters()));
   at_.sampler = lanes_[0]->state();
   MUSTER_TRY(auto const sums, sum_over_ranks(loss_sum_, loss_rows_));
   at_.schedule = {{"lr", options_.lr}, {"loss_sum", sums.first}, {"loss_rows", sums.second}};

@@ -55,4 +55,21 @@ TEST_CASE("a differing model is named by rank and parameter, on all ranks alike"
   CHECK(odd({kWeight, frozen}).find("frozen") != std::string::npos);
 }
 
+TEST_CASE("values that drifted apart are named by rank and parameter", "[ddp]") {
+  auto const check = [](int odd_rank) {
+    return test::on_ranks(3, [&](Session& session) {
+      Param weight(kWeight), bias(kBias);
+      std::vector<Param*> const params{&weight, &bias};
+      for (auto* const param : params) param->bind_value(Tensor::zeros(param->spec().shape));
+      if (session.rank() == odd_rank) bias.value().as<float>()[3] = 1e-30F;
+      return check_same_values(session.world(), params);
+    });
+  };
+  for (auto const& outcome : check(-1)) CHECK(outcome);
+  for (auto const& outcome : check(2)) {
+    REQUIRE_FALSE(outcome);
+    CHECK(outcome.error().what == "rank 2 has other values in 0.bias than rank 0");
+  }
+}
+
 }  // namespace muster::worker
