@@ -59,7 +59,7 @@ RemoteLinkOptions remote_link_options(RunOptions const& options, NodeIdentity co
   if (options.endpoint && !options.endpoint->host.empty()) remote.host = options.endpoint->host;
   if (options.endpoint) remote.port = options.endpoint->port;
   if (remote.port == 0) remote.port = is_static ? kDefaultStaticPort : kDefaultC10dPort;
-  remote.is_host = options.settings.is_host;
+  if (!is_static) remote.is_host = options.settings.is_host;  // static: node rank 0, always
   remote.job = job_settings(options);
   remote.facts.incarnation = incarnation;
   remote.facts.host = node.host_name;

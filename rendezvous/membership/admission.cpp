@@ -21,10 +21,10 @@ Member const* first_member(Host const& host) {
 
 std::optional<Error> refuse_different_job(Host const& host, Join const& join,
                                           JobSettings const& settings) {
-  auto const* first = first_member(host);
-  auto const there = first ? first->facts.host : host.name;
   auto const refuse = [&](std::string const& flag, std::string const& theirs,
                           std::string const& ours) {
+    auto const* first = first_member(host);
+    auto const there = first ? first->facts.host : host.name;
     return Error{Errc::refused,
                  "host " + join.facts.host + " was started with " + flag + "=" + theirs +
                      ", host " + there + " with " + flag + "=" + ours,
@@ -58,6 +58,16 @@ std::optional<Error> refuse_given_rank(Host const& host, Join const& join,
   return std::nullopt;
 }
 
+// It takes part in a world that this host knows nothing of: one that began under a host before us.
+std::optional<Error> refuse_orphan(Host const& host, Join const& join) {
+  if (join.status.committed == RoundNumber{}) return std::nullopt;
+  return Error{Errc::lost_quorum,
+               "host " + join.facts.host + " takes part in run " + host.run_id +
+                   " under a rendezvous host that is gone; host " + host.name +
+                   " has started since and does not know that world",
+               "start the job again on all nodes"};
+}
+
 std::optional<Error> refuse_late(Host const& host, Join const& join) {
   if (host.phase == Phase::gathering) return std::nullopt;
   std::string const subject = "host " + join.facts.host + " came too late for run " + host.run_id;
@@ -83,6 +93,7 @@ std::optional<Error> refuse_late(Host const& host, Join const& join) {
 
 std::optional<Error> refuse_newcomer(Host const& host, Join const& join,
                                      JobSettings const& settings) {
+  if (auto error = refuse_orphan(host, join)) return error;
   if (auto error = refuse_different_job(host, join, settings)) return error;
   if (auto error = refuse_late(host, join)) return error;
   return refuse_given_rank(host, join, settings);

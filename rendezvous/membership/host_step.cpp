@@ -12,6 +12,8 @@
 namespace muster::membership {
 namespace {
 
+constexpr std::size_t kToldOfEachNewcomer = 32;
+
 template <class... F>
 struct Overload : F... {
   using F::operator()...;
@@ -126,7 +128,7 @@ void HostTurn::newcomer(Received const& event, Join const& request) {
     host_.quiet_until = std::min(now_ + settings_.quiet, host_.quiet_at_most);
   }
   send(from, Welcome{host_.name, settings_});
-  if (host_.members.size() < settings_.max_nodes) say_waiting();
+  if (host_.members.size() < settings_.max_nodes) say_waiting(from);
 }
 
 // What a member says of itself, whether or not the message that told it first arrived.
@@ -223,21 +225,29 @@ void HostTurn::scan_leases() {
   for (auto const& [id, text] : silent) lost(id, text);
 }
 
-void HostTurn::say_waiting() {
+// In a small job everybody hears who is there; in a large one only the newcomer does, so that
+// joining stays a constant number of messages a node.
+void HostTurn::say_waiting(std::optional<Incarnation> newcomer) {
   Waiting note{static_cast<std::uint32_t>(host_.members.size()),
                settings_.min_nodes,
                settings_.max_nodes,
                {}};
-  for (auto const& [id, member] : host_.members)
-    if (note.hosts.size() < kNamedHosts) note.hosts.push_back(member.facts.host);
-  for (auto const& [id, member] : host_.members) send(id, note);
+  for (auto const& [id, member] : host_.members) {
+    if (note.hosts.size() == kNamedHosts) break;
+    note.hosts.push_back(member.facts.host);
+  }
+  if (host_.members.size() <= kToldOfEachNewcomer) {
+    for (auto const& [id, member] : host_.members) send(id, note);
+  } else if (newcomer) {
+    send(*newcomer, std::move(note));
+  }
 }
 
 // The quiet period belongs to those who are there.
 void HostTurn::after_departure() {
   if (host_.members.size() < settings_.min_nodes)
     host_.quiet_until = host_.quiet_at_most = TimePoint::max();
-  say_waiting();
+  say_waiting(std::nullopt);
 }
 
 void HostTurn::refuse_all(Error const& error) {

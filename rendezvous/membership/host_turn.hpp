@@ -30,7 +30,7 @@ class HostTurn {
   void leave(Incarnation node, Leave const& leave);
   void lost(Incarnation node, std::string const& why);
   void scan_leases();
-  void say_waiting();
+  void say_waiting(std::optional<Incarnation> newcomer);
   void refuse_all(Error const& error);
 
   bool step();

@@ -247,6 +247,8 @@ void Turn::join_timed_out() {
 
 void Turn::look_at_time() {
   if (state_.phase == MemberPhase::over) return;
+  if (state_.leaving && !state_.welcome && now_ >= state_.leave_until)
+    return end(Conclude{Outcome{false, state_.leaving->exit_code, state_.leaving->why, {}}});
   if (state_.phase == MemberPhase::joining) {
     auto const patience = state_.welcome ? kHostSpeaksFirst : Duration::zero();
     if (state_.join_until != TimePoint::max() && now_ >= state_.join_until + patience)
@@ -281,6 +283,7 @@ std::vector<Effect> Turn::finish() {
   if (state_.phase != MemberPhase::over) {
     if (state_.phase == MemberPhase::joining && state_.join_until != TimePoint::max())
       wake = state_.join_until + (state_.welcome ? kHostSpeaksFirst : Duration::zero());
+    if (state_.leaving && !state_.welcome) wake = std::min(wake, state_.leave_until);
     if (state_.job.leases && state_.acked != TimePoint::max()) {
       wake = std::min(wake, state_.acked + (state_.fenced ? state_.job.dead : state_.job.fence));
       if (state_.connected) wake = std::min(wake, state_.next_lease);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What must hold after every event, and at the end of a history.
 
-#include "rendezvous/membership/rank_order.hpp"
+#include "rendezvous/membership/quorum.hpp"
 #include "tests/sim/world.hpp"
 
 #include <algorithm>
@@ -16,8 +16,19 @@ void World::check_record(Record const& record) {
   auto const [found, is_new] = records.emplace(record.round.value, record);
   if (!is_new && !(found->second == record))
     violate("two records for round " + std::to_string(record.round.value));
+  if (is_new) check_quorum(record);
   if (is_new && record.used.worker_failures > settings_.max_restarts)
     violate("more restarts than --max-restarts");
+}
+
+// Committed by a majority that holds it.
+void World::check_quorum(Record const& record) {
+  std::set<Incarnation> holders;
+  for (auto const& node : nodes)
+    if (status_of(node.state).prepared >= record.round)
+      holders.insert(node.state.facts.incarnation);
+  if (!has_quorum(record, holders, {}))
+    violate("round " + std::to_string(record.round.value) + " was committed without a quorum");
 }
 
 // Ranks dense and unique, the size within bounds, survivors and given ranks where they were.

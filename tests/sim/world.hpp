@@ -101,6 +101,7 @@ class World {
   void tell(std::string line);
   void violate(std::string line);
   void check_record(membership::Record const& record);
+  void check_quorum(membership::Record const& record);
   void check_table();
   void check_evictions(std::map<Incarnation, membership::Member> const& before);
   void check_end();

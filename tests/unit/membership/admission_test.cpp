@@ -63,6 +63,15 @@ TEST_CASE("a late joiner hears why", "[membership]") {
   CHECK(names(refusal(bench, bench.join_of(3)), "too late", "over"));
 }
 
+TEST_CASE("a member of a world that began under another host is refused", "[membership]") {
+  HostBench bench(2);
+  auto join = bench.join_of(2);
+  join.status.committed = RoundNumber{3};
+  auto const error = refuse_newcomer(bench.host, join, bench.settings);
+  REQUIRE(error);
+  CHECK(error->code == Errc::lost_quorum);
+}
+
 TEST_CASE("an endpoint of another job names both", "[membership]") {
   CHECK(names(refuse_other_job("x", "a", "y", "b").what, "run x, started on host a",
               "host b asks for run y"));

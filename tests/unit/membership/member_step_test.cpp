@@ -246,6 +246,15 @@ TEST_CASE("a signal before anybody was met ends this agent at once", "[membershi
   CHECK(bench.did<Conclude>().at(0).outcome.exit_code == 130);
 }
 
+TEST_CASE("a signal while a host does not answer ends this agent soon", "[membership]") {
+  Bench bench;
+  bench.event(Connected{});
+  bench.event(LeaveWanted{{130, "SIGINT"}});
+  CHECK(bench.did<Conclude>().empty());
+  bench.later(5s);
+  CHECK(bench.did<Conclude>().at(0).outcome.exit_code == 130);
+}
+
 TEST_CASE("a signal in a job is the host's to end", "[membership]") {
   Bench bench;
   bench.welcome();
