@@ -1,0 +1,54 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Hugging Face Trainer, Accelerate and DeepSpeed ZeRO-2 train a tiny model with the same losses under torchrun and muster."""
+
+import os
+import subprocess
+import sys
+import time
+
+from launchers import LAUNCHERS, PROGRAMS, one_node, results, scratch
+from muster_case import skip, torch_program
+
+os.environ.update(DS_ACCELERATOR="cpu", HF_HUB_OFFLINE="1", TOKENIZERS_PARALLELISM="false")
+
+
+def programs(folder):
+    return {
+        "transformers": ["hf_trainer.py", "--output", os.path.join(folder, "trainer")],
+        "accelerate": ["accelerate_loop.py"],
+        "deepspeed": ["deepspeed_zero2.py"],
+    }
+
+
+def is_installed(library):
+    find = f"import importlib.util as u, sys; sys.exit(u.find_spec('{library}') is None)"
+    return subprocess.run([torch_program(), "-c", find], check=False).returncode == 0
+
+
+def main():
+    failures, missing = 0, []
+    with scratch() as folder:
+        for library, (name, *arguments) in programs(folder).items():
+            if not is_installed(library):
+                missing.append(library)
+                print(f"{library}: not installed, left out", flush=True)
+                continue
+            seen = {}
+            for launcher in LAUNCHERS:
+                begin = time.monotonic()
+                codes, output = one_node(launcher, ["--nproc-per-node=2"], [os.path.join(PROGRAMS, name), *arguments])
+                seen[launcher] = results(output)
+                print(f"{launcher:10} {library:12} {time.monotonic() - begin:5.1f} s  {seen[launcher][-1:]}", flush=True)
+                if any(codes) or not seen[launcher]:
+                    print(output)
+                    failures += 1
+            if seen["torchrun"] != seen["muster run"]:
+                print(f"{library}: results differ: {seen}")
+                failures += 1
+        if len(missing) == len(programs(folder)):
+            skip(f"none of {', '.join(missing)} is installed (scripts/setup --with-peers)")
+    return 1 if failures else 0
+
+
+sys.exit(main())
