@@ -17,6 +17,9 @@
 namespace muster::worker {
 namespace {
 
+// A store answers at once; what does not is something else.
+constexpr Duration kStorePatience = std::chrono::seconds{10};
+
 int cores_in_affinity_mask() {
   cpu_set_t mask;
   CPU_ZERO(&mask);
@@ -31,6 +34,15 @@ int cores_of(EnvView const& environment, int ranks_per_host) {
     if (count && *count > 0 && *count < 100'000) return static_cast<int>(*count);
   }
   return std::max(1, cores_in_affinity_mask() / std::max(1, ranks_per_host));
+}
+
+// Whether the other end keeps what it is given.
+bool is_store(net::BlockingClient& client) {
+  constexpr char kProbe[] = "muster/probe";
+  auto const deadline = deadline_in(kStorePatience);
+  if (!client.set(kProbe, kProbe, deadline)) return false;
+  auto const kept = client.get(kProbe, deadline);
+  return kept && *kept == kProbe;
 }
 
 }  // namespace
@@ -50,21 +62,29 @@ Result<void> Session::meet(Body& body, Placement const& placement, Duration time
     return ok();
   }
   auto const deadline = deadline_in(timeout);
+  std::optional<Error> taken;
   if (placement.rank == 0 && !placement.agent_store) {
     auto hosted = net::HostedStore::start("", placement.port);
     if (hosted)
       body.hosted = std::move(*hosted);
-    else if (hosted.error().code != Errc::address_in_use)
+    else if (hosted.error().code == Errc::address_in_use)
+      taken = std::move(hosted).error();
+    else
       return std::move(hosted).error();
-    // A port in use may be a store that this rank may use as well: another session's, a daemon's.
   }
-  MUSTER_TRY(auto store, net::BlockingClient::connect(placement.host, placement.port, deadline));
+  auto store = net::BlockingClient::connect(placement.host, placement.port,
+                                            taken ? deadline_in(kStorePatience) : deadline);
+  // A port in use may be a store that will do: another session's, a daemon's.
+  if (taken && (!store || !is_store(*store)))
+    return Error{Errc::address_in_use, taken->what + ", and its owner is no store",
+                 "choose another MASTER_PORT"};
+  if (!store) return std::move(store).error();
   WorldRequest request;
   request.rank = placement.rank;
   request.size = placement.size;
   request.store_host = placement.host;
   request.deadline = deadline;
-  MUSTER_TRY(auto mesh, join_world(store, request));
+  MUSTER_TRY(auto mesh, join_world(*store, request));
   MUSTER_TRY(body.group, make_tcp_group(std::move(mesh), timeout));
   return ok();
 }

@@ -2,6 +2,7 @@
 #include "worker_runtime/comm/tcp_group.hpp"
 
 #include "rendezvous/base/now.hpp"
+#include "worker_runtime/comm/background_thread.hpp"
 #include "worker_runtime/comm/exchange.hpp"
 #include "worker_runtime/comm/mesh_split.hpp"
 #include "worker_runtime/comm/split_choices.hpp"
@@ -211,6 +212,7 @@ bool TcpGroup::step() {
 }
 
 void TcpGroup::run() {
+  become_progress_thread();
   std::vector<pollfd> entries;
   while (true) {
     {

@@ -2,6 +2,7 @@
 #include "worker_runtime/comm/threads_group.hpp"
 
 #include "rendezvous/base/now.hpp"
+#include "worker_runtime/comm/background_thread.hpp"
 #include "worker_runtime/comm/local_reduce.hpp"
 #include "worker_runtime/comm/signature.hpp"
 #include "worker_runtime/comm/split_choices.hpp"
@@ -192,6 +193,7 @@ void Hub::kill(Error error, std::unique_lock<std::mutex>& lock) {
 }
 
 void Hub::run() {
+  become_progress_thread();
   std::unique_lock lock(mutex_);
   while (!closing_) {
     if (dead_ && !queue_.empty()) {

@@ -2,10 +2,12 @@
 #include "worker_runtime/comm/session.hpp"
 
 #include "rendezvous/net/hosted_store.hpp"
+#include "worker_runtime/comm/socket_io.hpp"
 
 #include <catch2/catch.hpp>
 
 #include <atomic>
+#include <poll.h>
 #include <thread>
 
 using namespace muster;
@@ -113,4 +115,24 @@ TEST_CASE("a port that serves a store already is used, not fought for") {
   REQUIRE(store);
   CHECK(meet_by_url(store->port(), EnvView()) ==
         std::vector<std::string>{"rank 0 local 0", "rank 1 local 1"});
+}
+
+TEST_CASE("a port that something else listens on is named, at once if that something speaks") {
+  // A listener that answers every connection with bytes that no store sends, then closes it.
+  auto listener = listen_on("");
+  REQUIRE(listener);
+  std::thread stranger([&] {
+    pollfd entry{listener->fd.get(), POLLIN, 0};
+    REQUIRE(::poll(&entry, 1, 20'000) == 1);
+    auto const caller = accept_from(*listener);
+    if (caller) static_cast<void>(write_all((*caller).get(), "220 hello\r\n", Deadline::never()));
+  });
+  SessionOptions options;
+  options.url = "tcp://127.0.0.1:" + std::to_string(listener->port) + "?rank=0&world_size=2";
+  auto const session = Session::open(EnvView(), options);
+  stranger.join();
+  REQUIRE(!session);
+  INFO(to_string(session.error()));
+  CHECK(session.error().code == Errc::address_in_use);
+  CHECK(session.error().what.find("its owner is no store") != std::string::npos);
 }

@@ -120,6 +120,43 @@ TEST_CASE("tcp: a deadline names the ranks that are waited for", "[tcp]") {
   CHECK(mentions(other, "says rank 0"));
 }
 
+TEST_CASE("tcp: the deadline of a queued operation holds while another one is waited for",
+          "[tcp]") {
+  TcpWorld const world(2);
+  auto const groups = world.groups();
+  auto const first = barrier(*groups[0]);
+  CallOptions options;
+  options.deadline = deadline_in(50ms);
+  options.site = "second";
+  auto const second = barrier(*groups[0], options);
+  auto const result = second.wait();
+  REQUIRE(!result);
+  CHECK(result.error().code == Errc::timeout);
+  CHECK(mentions(result, "barrier (second) did not begin by its deadline"));
+  CHECK(!first.wait());
+}
+
+TEST_CASE("tcp: many threads may wait for many operations", "[tcp]") {
+  TcpWorld const world(2);
+  auto const results = on_all_ranks(world.groups(), [](ProcessGroup& group, int) -> Result<void> {
+    std::vector<Tensor> tensors;
+    std::vector<Work> works;
+    for (int i = 0; i < 40; ++i) {
+      tensors.push_back(random_tensor(1'000, DType::f32, 1));
+      works.push_back(all_reduce(group, tensors.back()));
+    }
+    std::vector<std::thread> waiters;
+    std::vector<Result<void>> seen(works.size());
+    for (std::size_t i = 0; i < works.size(); ++i)
+      waiters.emplace_back(
+          [&, i] { seen[works.size() - 1 - i] = works[works.size() - 1 - i].wait(); });
+    for (auto& waiter : waiters) waiter.join();
+    for (auto const& result : seen) MUSTER_CHECK(Result<void>(result));
+    return ok();
+  });
+  for (auto const& result : results) CHECK(result.has_value());
+}
+
 TEST_CASE("tcp: abort from another thread ends operations on all ranks", "[tcp]") {
   TcpWorld const world(3);
   auto const groups = world.groups();
