@@ -8,6 +8,7 @@
 #include "rendezvous/net/http.hpp"
 #include "rendezvous/net/listener.hpp"
 
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <optional>
@@ -89,6 +90,7 @@ int main(int argc, char** argv) {
     auto const& options = std::get<daemon::Options>(parsed);
     log::start("musterd", options.log_level);
     raise_descriptor_limit();
+    ::signal(SIGPIPE, SIG_IGN);  // whoever reads our lines may go; the jobs must not
     return serve(options);
   } catch (std::exception const& error) {
     return fail(Error{Errc::internal, error.what(), {}});

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
+#include <vector>
 
 namespace muster::net {
 namespace {
@@ -67,9 +68,14 @@ Result<tcp::acceptor> listen_on_name(asio::io_context& io, std::string const& ho
   if (ec)
     return Error{Errc::not_found, "the host name '" + host + "' does not resolve: " + ec.message(),
                  "give a name or address of this host"};
+  // IPv4 first: who is told "localhost" is as often called at 127.0.0.1 as by that name.
+  std::vector<tcp::endpoint> endpoints;
+  for (auto const& entry : found) endpoints.push_back(entry.endpoint());
+  std::stable_partition(endpoints.begin(), endpoints.end(),
+                        [](tcp::endpoint const& each) { return each.address().is_v4(); });
   Result<tcp::acceptor> last = Error{Errc::not_found, "'" + host + "' has no address", {}};
-  for (auto const& entry : found) {
-    last = listen_at(io, entry.endpoint(), false);
+  for (auto const& endpoint : endpoints) {
+    last = listen_at(io, endpoint, false);
     if (last || last.error().code == Errc::address_in_use) return last;
   }
   return last;

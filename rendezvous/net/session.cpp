@@ -169,7 +169,8 @@ void Session::on_writable(Ptr const& self, error_code const& ec) {
   if (!self->closed_ && !self->paused_ && !self->finishing_) await_input(self);
 }
 
-// The client has said all it will say, or we are draining: what it is owed is still sent.
+// The client has said all it will say, or we are draining: what it is owed is still sent. The wait
+// ends with the client, with keep-alive, or with the drain's patience.
 void Session::finish(Ptr const& self) {
   self->finishing_ = true;
   self->hub_->engine->leave(self->id_);

@@ -3,6 +3,7 @@
 """musterd as a process: what it prints, how it ends, and that bad clients disturb nobody."""
 
 import re
+import resource
 import signal
 import socket
 import struct
@@ -164,10 +165,24 @@ def it_serves_http_on_the_same_port():
         assert b'"keys": 1' in urllib.request.urlopen(f"{base}/status.json", timeout=20).read()
 
 
+def two_thousand_clients_meet_at_a_barrier():
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    count = 2000 if hard >= 4096 else 200
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, max(soft, 4096)), hard))
+    with started("--host", "127.0.0.1") as daemon:
+        clients = [connect(daemon.port) for _ in range(count)]
+        arrive = request(18, text(b"/gate"), struct.pack("<q", count))
+        for client in clients:
+            client.sendall(arrive)
+        for client in clients:
+            assert receive(client, 1) == b"\0"
+            client.close()
+
+
 for test in (listens_on_both_families_and_says_where, sigterm_ends_it_with_0_although_clients_wait,
              sigterm_gives_a_slow_client_what_it_is_owed, sigterm_does_not_wait_for_ever, a_taken_port_is_one_clear_line,
              bad_hosts_and_usage_are_refused, garbage_closes_its_own_connection_and_is_logged_once,
-             a_client_that_does_not_read_disturbs_nobody, it_serves_http_on_the_same_port):
+             a_client_that_does_not_read_disturbs_nobody, two_thousand_clients_meet_at_a_barrier, it_serves_http_on_the_same_port):
     print(test.__name__.replace("_", " "), flush=True)
     test()
 sys.exit(0)

@@ -57,3 +57,13 @@ TEST_CASE("endpoints are written as people type them", "[net]") {
   CHECK(to_text({asio::ip::make_address("::1"), 5}) == "[::1]:5");
   CHECK(to_text({asio::ip::make_address("::ffff:10.0.0.7"), 5}) == "10.0.0.7:5");
 }
+
+TEST_CASE("a name is listened on at its IPv4 address where it has one", "[net]") {
+  asio::io_context io;
+  auto const listening = listen_on(io, "localhost", 0);
+  REQUIRE(listening);
+  CHECK(listening->local_endpoint().address().is_loopback());
+  auto const unknown = listen_on(io, std::string(300, 'x'), 0);  // no name server is asked for that
+  REQUIRE_FALSE(unknown);
+  CHECK(unknown.error().code == Errc::not_found);
+}
