@@ -37,6 +37,9 @@ struct MemberState {
   TimePoint leave_until = TimePoint::max();
   TimePoint expected_wake = TimePoint::max();
   std::int64_t acked_stamp = -1;
+  // After a pause of our own: the host has until then to answer. Once for each silence of it.
+  TimePoint ask_until = TimePoint::min();
+  bool asked = false;
 
   RoundNumber running;  // whose workers were started last
   RoundNumber stopped, done;

@@ -62,9 +62,11 @@ class Turn {
 // We were not running (SIGSTOP, a suspended machine): the host is asked before it is given up.
 void Turn::notice_late_wake() {
   if (missed_time(state_.expected_wake, now_) == Duration::zero()) return;
-  if (state_.acked == TimePoint::max() || !state_.job.leases) return;
-  state_.acked = std::max(state_.acked, now_ - state_.job.fence + kAskAgain);
+  if (state_.acked == TimePoint::max()) return;
   state_.next_lease = now_;
+  auto const trust = judge_host(state_.acked, now_, state_.job);
+  if (trust != HostTrust::good && !std::exchange(state_.asked, true))
+    state_.ask_until = now_ + kAskAgain;  // once: a machine that is always late must fence, too
 }
 
 void Turn::take(Event const& event) {
@@ -109,6 +111,8 @@ void Turn::hear(Heard const& event) {
                    if (m.stamp_ns > state_.acked_stamp) {
                      state_.acked_stamp = m.stamp_ns;
                      state_.acked = TimePoint{Duration{m.stamp_ns}};
+                     state_.asked = false;
+                     state_.ask_until = TimePoint::min();
                    }
                    if (state_.failure && m.failure_seen == state_.failure->round)
                      state_.failure.reset();
@@ -255,7 +259,8 @@ void Turn::look_at_time() {
       return join_timed_out();
   }
   if (state_.acked == TimePoint::max()) return;
-  switch (judge_host(state_.acked, now_, state_.job)) {
+  auto const asking = now_ < state_.ask_until;
+  switch (asking ? HostTrust::good : judge_host(state_.acked, now_, state_.job)) {
     case HostTrust::good:
       state_.fenced = false;
       break;
@@ -263,6 +268,7 @@ void Turn::look_at_time() {
       fence();
       break;
     case HostTrust::lost:
+      fence();
       return lose_host();
   }
   if (now_ >= state_.next_lease) lease();
@@ -285,7 +291,8 @@ std::vector<Effect> Turn::finish() {
       wake = state_.join_until + (state_.welcome ? kHostSpeaksFirst : Duration::zero());
     if (state_.leaving && !state_.welcome) wake = std::min(wake, state_.leave_until);
     if (state_.job.leases && state_.acked != TimePoint::max()) {
-      wake = std::min(wake, state_.acked + (state_.fenced ? state_.job.dead : state_.job.fence));
+      auto const limit = state_.acked + (state_.fenced ? state_.job.dead : state_.job.fence);
+      wake = std::min(wake, std::max(limit, state_.ask_until));
       if (state_.connected) wake = std::min(wake, state_.next_lease);
     }
     if (wake != TimePoint::max()) {

@@ -207,6 +207,16 @@ TEST_CASE("an agent that was stopped for a while asks before it kills", "[member
   CHECK_FALSE(bench.state.fenced);
 }
 
+TEST_CASE("a machine whose every wake-up is late fences all the same", "[membership]") {
+  Bench bench;
+  bench.welcome();
+  bench.hear(bench.commit(1));
+  bench.pass(2s);
+  for (int i = 0; i < 5; ++i) bench.later(1500ms);
+  CHECK(bench.did<StopWorkers>().size() == 1);
+  CHECK(bench.did<Conclude>().size() == 1);
+}
+
 TEST_CASE("nobody answers: the join time ends with the endpoint named", "[membership]") {
   Bench bench;
   for (int i = 0; i < 61; ++i) bench.later(1s);
