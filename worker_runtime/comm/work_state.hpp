@@ -34,7 +34,7 @@ class Work::State {
   void then(std::function<void(Result<void> const&)> callback);
 
  private:
-  std::weak_ptr<Progress> const progress_;
+  std::weak_ptr<Progress> progress_;  // never changes
   std::mutex mutex_;
   std::condition_variable ended_;
   std::atomic<bool> done_{false};
