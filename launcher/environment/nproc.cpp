@@ -15,11 +15,13 @@ std::string visible_text(EnvView const& env) {
 }
 
 Error too_few_gpus(int workers, std::size_t gpus, EnvView const& env, char const* because) {
-  return Error{Errc::bad_input,
-               std::to_string(workers) + " workers, but " + std::to_string(gpus) +
-                   " GPUs are visible here" + visible_text(env) + "; " + because +
-                   " gives each worker one",
-               "lower --nproc-per-node to " + std::to_string(gpus) + " or leave out " + because};
+  return Error{
+      Errc::bad_input,
+      std::to_string(workers) + " workers, but " + std::to_string(gpus) + " GPUs are visible here" +
+          visible_text(env) + "; " + because + " gives each worker one",
+      gpus == 0
+          ? "leave out " + std::string(because) + " on this machine"
+          : "lower --nproc-per-node to " + std::to_string(gpus) + ", or leave out " + because};
 }
 
 Result<int> wanted(RunOptions const& options, EnvView const& env, Machine const& machine) {
