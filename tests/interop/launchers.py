@@ -81,8 +81,10 @@ def finish(processes, seconds):
         return codes, "".join(process.output() for process in processes)
 
 
-def one_node(launcher, options, program, seconds=120):
-    return finish([Process([*command_of(launcher), *options, *program], env=environment("lo"))], seconds)
+def one_node(launcher, options, program, seconds=120, without=()):
+    """`without`: variables of environment() that this run shall not have."""
+    env = {name: value for name, value in environment("lo").items() if name not in without}
+    return finish([Process([*command_of(launcher), *options, *program], env=env)], seconds)
 
 
 def results(output):
