@@ -27,8 +27,8 @@ std::string store(std::initializer_list<wire::Request> requests) {
 }
 
 // A SET has no answer in TCPStore: the PING behind it tells when it was carried out.
-std::string hello(std::string_view name) {
-  return store({wire::Validate{}, wire::Set{name, value()}, wire::Ping{}});
+std::string filled(std::string_view name) {
+  return store({wire::Set{name, value()}, wire::Ping{}});
 }
 constexpr std::size_t kPong = 4;
 
@@ -43,28 +43,28 @@ constexpr std::size_t kOk = 5;  // "+OK\r\n"
 std::optional<Script> set(Dialect dialect, std::size_t i) {
   auto const name = key(i);
   if (dialect == Dialect::resp) return Script{"", 0, resp({"SET", name, value()}), kOk};
-  return Script{hello(name), kPong, store({wire::Set{name, value()}, wire::Ping{}}), kPong};
+  return Script{filled(name), kPong, store({wire::Set{name, value()}, wire::Ping{}}), kPong};
 }
 
 std::optional<Script> get(Dialect dialect, std::size_t i) {
   auto const name = key(i);
   if (dialect == Dialect::resp)
     return Script{resp({"SET", name, value()}), kOk, resp({"GET", name}), 5 + kValueBytes + 2};
-  return Script{hello(name), kPong, store({wire::Get{name}}), 8 + kValueBytes};
+  return Script{filled(name), kPong, store({wire::Get{name}}), 8 + kValueBytes};
 }
 
 std::optional<Script> add(Dialect dialect, std::size_t i) {
   auto const name = key(i) + "n";
   if (dialect == Dialect::resp) return Script{"", 0, resp({"INCRBY", name, "1"}), 0};
   wire::Add const request{name, 1};
-  return Script{hello(key(i)), kPong, store({request}), 8};
+  return Script{filled(key(i)), kPong, store({request}), 8};
 }
 
 std::optional<Script> compare_set(Dialect dialect, std::size_t i) {
   if (dialect == Dialect::resp) return std::nullopt;
   auto const name = key(i);
   wire::CompareSet const request{name, value(), value()};
-  return Script{hello(name), kPong, store({request}), 8 + kValueBytes};
+  return Script{filled(name), kPong, store({request}), 8 + kValueBytes};
 }
 
 std::optional<Script> multi_get(Dialect dialect, std::size_t i) {
@@ -73,7 +73,7 @@ std::optional<Script> multi_get(Dialect dialect, std::size_t i) {
   std::vector<std::string> const names(kKeysAtOnce, name);
   std::string storage;
   wire::MultiGet const request{wire::encode_list(names, storage)};
-  return Script{hello(name), kPong, store({request}), kKeysAtOnce * (8 + kValueBytes)};
+  return Script{filled(name), kPong, store({request}), kKeysAtOnce * (8 + kValueBytes)};
 }
 
 }  // namespace

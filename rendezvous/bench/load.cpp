@@ -19,7 +19,7 @@ using SteadyClock = std::chrono::steady_clock;
 constexpr int kStallMs = 10'000;
 
 struct Connection {
-  UniqueFd socket;
+  int socket;  // the peer's
   Script script;
   std::string burst;     // script.request, depth times
   std::size_t part = 0;  // bytes of a reply that is not complete
@@ -35,15 +35,15 @@ std::size_t replies_in(Connection& connection, char const* bytes, std::size_t co
   return whole;
 }
 
-Result<std::vector<Connection>> connect_all(Peer const& peer, Load const& load,
-                                            std::function<Script(std::size_t)> const& script) {
+Result<std::vector<Connection>> prepare(Peer const& peer, Load const& load,
+                                        std::function<Script(std::size_t)> const& script) {
+  MUSTER_TRY(auto const sockets, peer.connections(load.connections));
   std::vector<Connection> connections;
   for (std::size_t i = 0; i < load.connections; ++i) {
-    MUSTER_TRY(auto socket, connect_loopback(peer.port()));
-    Connection connection{std::move(socket), script(i), {}, 0};
+    Connection connection{sockets[i], script(i), {}, 0};
     for (std::size_t d = 0; d < load.depth; ++d) connection.burst += connection.script.request;
-    MUSTER_CHECK(send_all(connection.socket.get(), connection.script.setup));
-    MUSTER_TRY(auto const reply, receive(connection.socket.get(), connection.script.setup_reply));
+    MUSTER_CHECK(send_all(connection.socket, connection.script.setup));
+    MUSTER_TRY(auto const reply, receive(connection.socket, connection.script.setup_reply));
     connections.push_back(std::move(connection));
   }
   return connections;
@@ -57,24 +57,39 @@ Result<UniqueFd> watch(std::vector<Connection> const& connections) {
     epoll_event event{};
     event.events = EPOLLIN;
     event.data.u64 = i;
-    if (::epoll_ctl(set.get(), EPOLL_CTL_ADD, connections[i].socket.get(), &event) != 0)
+    if (::epoll_ctl(set.get(), EPOLL_CTL_ADD, connections[i].socket, &event) != 0)
       return from_errno(errno, "epoll_ctl");
   }
   return set;
 }
 
-// Reads what is there and sends as many requests as were answered; how many that were.
-Result<std::size_t> turn(Connection& connection) {
+// Reads what is there and, unless the run is over, sends as many requests as were answered; how
+// many that were.
+Result<std::size_t> turn(Connection& connection, bool go_on) {
   std::array<char, 65'536> buffer;
-  auto const count = ::recv(connection.socket.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
+  auto const count = ::recv(connection.socket, buffer.data(), buffer.size(), MSG_DONTWAIT);
   if (count == 0) return Error{Errc::closed, "the server closed a connection", {}};
   if (count < 0 && errno == EAGAIN) return std::size_t{0};
   if (count < 0) return from_errno(errno, "recv");
   auto const done = replies_in(connection, buffer.data(), static_cast<std::size_t>(count));
-  if (done == 0) return done;
-  auto const bytes = std::string_view{connection.burst}.substr(
-      0, std::min(done * connection.script.request.size(), connection.burst.size()));
-  MUSTER_CHECK(send_all(connection.socket.get(), bytes));
+  if (done == 0 || !go_on) return done;
+  auto const bytes =
+      std::string_view{connection.burst}.substr(0, done * connection.script.request.size());
+  MUSTER_CHECK(send_all(connection.socket, bytes));
+  return done;
+}
+
+// One wait and its turns; the replies.
+Result<std::size_t> turns(Peer const& peer, int set, std::vector<epoll_event>& events,
+                          std::vector<Connection>& connections, bool go_on) {
+  int const ready = ::epoll_wait(set, events.data(), static_cast<int>(events.size()), kStallMs);
+  if (ready <= 0) return Error{Errc::timeout, peer.name() + ": no answer within 10 s", {}};
+  std::size_t done = 0;
+  for (int i = 0; i < ready; ++i) {
+    auto& connection = connections[events[static_cast<std::size_t>(i)].data.u64];
+    MUSTER_TRY(auto const replies, turn(connection, go_on));
+    done += replies;
+  }
   return done;
 }
 
@@ -127,28 +142,27 @@ Result<std::string> receive(int fd, std::size_t count) {
 
 Result<Rate> run_load(Peer const& peer, Load const& load,
                       std::function<Script(std::size_t)> const& script) {
-  MUSTER_TRY(auto connections, connect_all(peer, load, script));
+  MUSTER_TRY(auto connections, prepare(peer, load, script));
   MUSTER_TRY(auto const set, watch(connections));
-  for (auto& connection : connections)
-    MUSTER_CHECK(send_all(connection.socket.get(), connection.burst));
+  for (auto& connection : connections) MUSTER_CHECK(send_all(connection.socket, connection.burst));
   std::vector<epoll_event> events(std::min<std::size_t>(load.connections, 512));
   std::uint64_t done = 0;
   auto const cpu_before = peer.cpu_seconds();
   auto const begin = SteadyClock::now();
-  auto const end = begin + load.length;
   auto time = begin;
-  while (time < end) {
-    int const ready =
-        ::epoll_wait(set.get(), events.data(), static_cast<int>(events.size()), kStallMs);
-    if (ready <= 0) return Error{Errc::timeout, peer.name() + ": no answer within 10 s", {}};
-    for (int i = 0; i < ready; ++i) {
-      MUSTER_TRY(auto const replies,
-                 turn(connections[events[static_cast<std::size_t>(i)].data.u64]));
-      done += replies;
-    }
+  while (time < begin + load.length) {
+    MUSTER_TRY(auto const replies, turns(peer, set.get(), events, connections, true));
+    done += replies;
     time = SteadyClock::now();
   }
-  return rate_of(done, time - begin, peer.cpu_seconds() - cpu_before);
+  auto const rate = rate_of(done, time - begin, peer.cpu_seconds() - cpu_before);
+  // Every request is answered, also those of the last moment.
+  std::size_t under_way = load.connections * load.depth;
+  while (under_way > 0) {
+    MUSTER_TRY(auto const replies, turns(peer, set.get(), events, connections, false));
+    under_way -= replies;
+  }
+  return rate;
 }
 
 }  // namespace muster::bench

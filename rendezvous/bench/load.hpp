@@ -30,7 +30,7 @@ inline Rate rate_of(std::uint64_t done, std::chrono::duration<double> took, doub
 // except where `reply_bytes` is 0: then a reply ends with a newline.
 struct Script {
   std::string setup;            // sent once, before the clock starts
-  std::size_t setup_reply = 0;  // bytes
+  std::size_t setup_reply = 0;  // its bytes
   std::string request;
   std::size_t reply_bytes = 0;
 };

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rendezvous/bench/peers.hpp"
 
-#include "rendezvous/base/unique_fd.hpp"
+#include "rendezvous/bench/load.hpp"
+#include "rendezvous/wire/encoder.hpp"
 
 #include <cerrno>
 #include <csignal>
@@ -33,6 +34,8 @@ pid_t spawn(std::vector<std::string> const& argv, int stdout_end) {
   ::dup2(stdout_end, STDOUT_FILENO);
   int const sink = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
   ::dup2(sink, STDERR_FILENO);
+  ::setenv("RES_OPTIONS", "timeout:1 attempts:1",
+           1);  // a name server that is mute costs 1 s, not 10
   ::execvp(arguments[0], arguments.data());
   ::_exit(127);
 }
@@ -65,15 +68,6 @@ std::uint16_t free_port() {
   if (::bind(socket.get(), raw, size) != 0 || ::getsockname(socket.get(), raw, &size) != 0)
     return 0;
   return ntohs(address.sin_port);
-}
-
-bool answers(std::uint16_t port) {
-  UniqueFd const socket{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  address.sin_port = htons(port);
-  return ::connect(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
 }
 
 constexpr char kTcpStoreProgram[] =
@@ -124,18 +118,39 @@ Result<Peer> Peer::start_redis() {
     int status = 0;
     if (::waitpid(pid, &status, WNOHANG) == pid)
       return Error{Errc::not_found, "redis: redis-server is not installed or did not start", {}};
-    if (answers(port)) return Peer("redis", Dialect::resp, pid, port);
+    if (connect_loopback(port)) return Peer("redis", Dialect::resp, pid, port);
     ::poll(nullptr, 0, 50);
   }
   end(pid);
   return Error{Errc::timeout, "redis: redis-server did not listen within 5 s", {}};
 }
 
+Result<std::vector<int>> Peer::connections(std::size_t count) const {
+  std::string hello;
+  if (dialect_ == Dialect::tcpstore) {
+    wire::encode(wire::Validate{}, hello);
+    wire::encode(wire::Ping{}, hello);
+  } else {
+    hello = "PING\r\n";
+  }
+  std::size_t const answer = dialect_ == Dialect::tcpstore ? 4 : 7;  // the nonce, "+PONG\r\n"
+  while (pool_.size() < count) {
+    MUSTER_TRY(auto socket, connect_loopback(port_));
+    MUSTER_CHECK(send_all(socket.get(), hello));
+    MUSTER_TRY(auto const pong, receive(socket.get(), answer));
+    pool_.push_back(std::move(socket));
+  }
+  std::vector<int> lent;
+  for (std::size_t i = 0; i < count; ++i) lent.push_back(pool_[i].get());
+  return lent;
+}
+
 Peer::Peer(Peer&& other) noexcept
     : name_(std::move(other.name_)),
       dialect_(other.dialect_),
       pid_(std::exchange(other.pid_, -1)),
-      port_(other.port_) {}
+      port_(other.port_),
+      pool_(std::move(other.pool_)) {}
 
 Peer::~Peer() {
   if (pid_ > 0) end(pid_);

@@ -4,6 +4,7 @@
 // PyTorch's TCPStore (libuv) and redis-server. One that is not installed is said so and left out.
 
 #include "rendezvous/base/result.hpp"
+#include "rendezvous/base/unique_fd.hpp"
 
 #include <cstdint>
 #include <string>
@@ -28,6 +29,10 @@ class Peer {
   std::string const& name() const { return name_; }
   Dialect dialect() const { return dialect_; }
   std::uint16_t port() const { return port_; }
+  // `count` connections that have been served once. They are made once and lent again: accepting
+  // may take TCPStore seconds, since it looks up each peer's name in the DNS. Whoever borrows them
+  // reads every reply before it returns.
+  Result<std::vector<int>> connections(std::size_t count) const;
   // CPU time of all its threads so far.
   double cpu_seconds() const;
   // VmRSS of the process.
@@ -41,6 +46,7 @@ class Peer {
   Dialect dialect_;
   pid_t pid_;
   std::uint16_t port_;
+  mutable std::vector<UniqueFd> pool_;
 };
 
 Result<Peer> start_musterd(std::string const& program);

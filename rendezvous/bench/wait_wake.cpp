@@ -16,7 +16,7 @@ using SteadyClock = std::chrono::steady_clock;
 
 // Waits on the one connection for the key that the other sets, then for the next key.
 struct Pair {
-  UniqueFd waiter, setter;
+  int waiter, setter;
   std::string name;
   std::uint64_t turn = 0;
   std::string out;
@@ -27,32 +27,22 @@ struct Pair {
     ByteWriter{list}.sized(key);
     out.clear();
     wire::encode(wire::Wait{{1, list}}, out);
-    MUSTER_CHECK(send_all(waiter.get(), out));
+    MUSTER_CHECK(send_all(waiter, out));
     out.clear();
     wire::encode(wire::Set{key, "1"}, out);
-    return send_all(setter.get(), out);
+    return send_all(setter, out);
   }
 };
 
 Result<std::vector<Pair>> make_pairs(Peer const& peer, std::size_t count) {
-  std::string hello;
-  wire::encode(wire::Validate{}, hello);
-  wire::encode(wire::Ping{}, hello);
+  MUSTER_TRY(auto const sockets, peer.connections(count * 2));
   std::vector<Pair> pairs;
   for (std::size_t i = 0; i < count; ++i) {
-    MUSTER_TRY(auto waiter, connect_loopback(peer.port()));
-    MUSTER_TRY(auto setter, connect_loopback(peer.port()));
-    // Both have been served once before the clock starts: accepting can take TCPStore seconds,
-    // since it looks up each peer's name in the DNS.
-    for (auto const* socket : {&waiter, &setter}) {
-      MUSTER_CHECK(send_all(socket->get(), hello));
-      MUSTER_TRY(auto const pong, receive(socket->get(), 4));
-    }
     // Keys are new in each run: the process's number and the pair's are part of them.
     auto name = "/w" + std::to_string(::getpid()) + "-" +
                 std::to_string(SteadyClock::now().time_since_epoch().count()) + "-" +
                 std::to_string(i) + ":";
-    pairs.push_back(Pair{std::move(waiter), std::move(setter), std::move(name), 0, {}});
+    pairs.push_back(Pair{sockets[2 * i], sockets[2 * i + 1], std::move(name), 0, {}});
   }
   return pairs;
 }
@@ -64,7 +54,7 @@ Result<UniqueFd> watch(std::vector<Pair> const& pairs) {
     epoll_event event{};
     event.events = EPOLLIN;
     event.data.u64 = i;
-    if (::epoll_ctl(set.get(), EPOLL_CTL_ADD, pairs[i].waiter.get(), &event) != 0)
+    if (::epoll_ctl(set.get(), EPOLL_CTL_ADD, pairs[i].waiter, &event) != 0)
       return from_errno(errno, "epoll_ctl");
   }
   return set;
@@ -88,14 +78,18 @@ Result<Rate> run_wait_wake(Peer const& peer, Load const& load) {
     for (int i = 0; i < ready; ++i) {
       auto& pair = pairs[events[static_cast<std::size_t>(i)].data.u64];
       char byte = 1;
-      if (::recv(pair.waiter.get(), &byte, 1, MSG_DONTWAIT) != 1 || byte != wire::kStopWaiting)
+      if (::recv(pair.waiter, &byte, 1, MSG_DONTWAIT) != 1 || byte != wire::kStopWaiting)
         return Error{Errc::protocol, peer.name() + ": a wait ended wrongly", {}};
       MUSTER_CHECK(pair.start_turn());
       ++done;
     }
     time = SteadyClock::now();
   }
-  return rate_of(done, time - begin, peer.cpu_seconds() - cpu_before);
+  auto const rate = rate_of(done, time - begin, peer.cpu_seconds() - cpu_before);
+  for (auto const& pair : pairs) {
+    MUSTER_TRY(auto const last, receive(pair.waiter, 1));
+  }
+  return rate;
 }
 
 }  // namespace muster::bench
