@@ -59,9 +59,21 @@ Agent::Agent(asio::io_context& io, AgentSetup setup, MembershipLink& link, Pump&
 Agent::~Agent() = default;
 
 void Agent::start() {
+  make_leaf();
   watch_signals();
   watch_guardian();
   link_.join(*this);
+}
+
+// The guardian is told before a worker is in it.
+void Agent::make_leaf() {
+  leaf_ = CgroupLeaf::make();
+  ChannelPacket packet;
+  packet.notice = Notice::leaf;
+  if (!leaf_ || leaf_->path().size() >= sizeof packet.path) return;
+  leaf_->path().copy(packet.path, sizeof packet.path - 1);
+  // Without a guardian there is nobody to tell; watch_guardian() sees that.
+  if (::send(channel_.native_handle(), &packet, sizeof packet, MSG_NOSIGNAL) < 0) return;
 }
 
 // What the membership says.
@@ -125,6 +137,8 @@ void Agent::carry_out(agent::StartWorkers) {
   new_group();
   auto ready = make_ready();
   if (!ready) return start_failed(ready.error(), exit_code_of(ready.error().code));
+  if (leaf_)
+    for (auto& command : ready->commands) command.cgroup = leaf_->folder();
   auto const started = group_->start(ready->commands);
   ready->held.clear();
   pump_.add(std::move(ready->streams));
@@ -150,7 +164,8 @@ void Agent::new_group() {
                 " processes cannot be killed (state D: stuck in the kernel)");
     feed(agent::GroupReleased{});
   };
-  group_ = std::make_unique<WorkerGroup>(io_, setup_.inherited, std::move(callbacks));
+  group_ = std::make_unique<WorkerGroup>(io_, setup_.inherited, leaf_ ? &*leaf_ : nullptr,
+                                         std::move(callbacks));
 }
 
 Result<ReadyWorkers> Agent::make_ready() {
@@ -195,7 +210,8 @@ void Agent::carry_out(agent::SignalWorkers effect) {
 
 void Agent::carry_out(agent::Freeze) {
   if (group_) group_->signal(SIGSTOP);
-  ChannelPacket const packet{Notice::suspend, 0, 0, 0};
+  ChannelPacket packet;
+  packet.notice = Notice::suspend;
   if (::send(channel_.native_handle(), &packet, sizeof packet, MSG_NOSIGNAL) < 0)
     carry_out(agent::Thaw{});  // no guardian that could stop and be continued
 }

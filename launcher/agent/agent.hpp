@@ -10,6 +10,7 @@
 #include "launcher/agent/membership_link.hpp"
 #include "launcher/agent/worker_group.hpp"
 #include "launcher/logs/pump.hpp"
+#include "launcher/process/cgroup_leaf.hpp"
 #include "rendezvous/net/server.hpp"
 
 #include <deque>
@@ -59,6 +60,7 @@ class Agent final : private MembershipListener {
   void carry_out(agent::WakeAt effect);
   void carry_out(agent::Exit effect);
 
+  void make_leaf();
   void new_group();
   Result<ReadyWorkers> make_ready();
   void start_failed(Error const& error, int exit_code);
@@ -83,6 +85,7 @@ class Agent final : private MembershipListener {
 
   std::optional<std::string> run_folder_;
   std::optional<Attempt> attempt_;
+  std::optional<CgroupLeaf> leaf_;
   std::unique_ptr<WorkerGroup> group_;
   std::map<RoundNumber, net::Server> stores_;
 

@@ -30,8 +30,8 @@ struct WorkerGroup::Member {
 };
 
 WorkerGroup::WorkerGroup(asio::io_context& io, InheritedSignals const& inherited,
-                         Callbacks callbacks)
-    : io_(io), inherited_(inherited), callbacks_(std::move(callbacks)), timer_(io) {}
+                         CgroupLeaf const* leaf, Callbacks callbacks)
+    : io_(io), inherited_(inherited), leaf_(leaf), callbacks_(std::move(callbacks)), timer_(io) {}
 
 WorkerGroup::~WorkerGroup() = default;
 
@@ -103,6 +103,7 @@ void WorkerGroup::release() {
     if (member.child.peek()) member.child.reap();
   }
   int unclean = 0;
+  if (leaf_ != nullptr && has_children()) leaf_->kill();
   if (has_children() && !end_descendants(kSweepPatience).complete)
     for (auto const& worker : state_.workers)
       if (worker.phase == WorkerPhase::lost) ++unclean;

@@ -4,6 +4,7 @@
 // process/group_step decides. Control thread only. Callbacks come from the io_context or from
 // inside stop() and kill(); they must not destroy the group.
 
+#include "launcher/process/cgroup_leaf.hpp"
 #include "launcher/process/child.hpp"
 #include "launcher/process/command.hpp"
 #include "launcher/process/group_step.hpp"
@@ -27,7 +28,9 @@ class WorkerGroup {
     std::function<void(int unclean)> on_released;
   };
 
-  WorkerGroup(net::asio::io_context& io, InheritedSignals const& inherited, Callbacks callbacks);
+  // `leaf`, which may be null, and `inherited` outlive the group.
+  WorkerGroup(net::asio::io_context& io, InheritedSignals const& inherited, CgroupLeaf const* leaf,
+              Callbacks callbacks);
   ~WorkerGroup();  // what still runs is left to the guardian
   WorkerGroup(WorkerGroup const&) = delete;
   WorkerGroup& operator=(WorkerGroup const&) = delete;
@@ -50,6 +53,7 @@ class WorkerGroup {
 
   net::asio::io_context& io_;
   InheritedSignals const& inherited_;
+  CgroupLeaf const* leaf_;
   Callbacks callbacks_;
   std::deque<Member> members_;
   GroupState state_;

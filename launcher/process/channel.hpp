@@ -11,6 +11,7 @@ namespace muster::launch {
 enum class Notice : std::uint32_t {
   signal = 1,   // guardian to agent: this signal came, from that process
   suspend = 2,  // agent to guardian: the workers are stopped, stop yourself (Ctrl-Z)
+  leaf = 3,     // agent to guardian: the workers' cgroup, to be removed if the agent cannot
 };
 
 struct ChannelPacket {
@@ -18,6 +19,7 @@ struct ChannelPacket {
   std::int32_t signal = 0;
   std::int32_t sender_pid = 0;  // 0: the kernel (a terminal)
   std::uint32_t sender_uid = 0;
+  char path[496] = {};  // of the leaf, ends with 0
 };
 static_assert(std::is_trivially_copyable_v<ChannelPacket>);
 

@@ -12,7 +12,7 @@ struct Command {
   std::vector<std::string> argv;
   std::vector<std::string> environment;  // NAME=value
   int in = 0, out = 1, err = 2;          // each its own number (inherited) or above 2
-  int cgroup_procs = -1;                 // cgroup.procs of the leaf to start in, or -1
+  int cgroup = -1;                       // the folder of a cgroup v2 leaf to be born in, or -1
   std::vector<int> cpus;                 // processors it may use; empty: as muster itself
 };
 

@@ -27,6 +27,7 @@ struct Ward {
   pid_t pid = 0;
   UniqueFd channel;  // unset: signals go by kill() (the first process of a container)
   bool interrupted = false;
+  char leaf[sizeof(ChannelPacket::path)] = {};  // the workers' cgroup
 };
 
 void say(char const* text) {
@@ -50,9 +51,10 @@ void forward(Ward& ward, signalfd_siginfo const& came) {
     return;
   }
   bool const by_process = came.ssi_code == SI_USER || came.ssi_code == SI_QUEUE;
-  ChannelPacket const packet{Notice::signal, signal,
-                             by_process ? static_cast<std::int32_t>(came.ssi_pid) : 0,
-                             by_process ? came.ssi_uid : 0};
+  ChannelPacket packet;
+  packet.signal = signal;
+  packet.sender_pid = by_process ? static_cast<std::int32_t>(came.ssi_pid) : 0;
+  packet.sender_uid = by_process ? came.ssi_uid : 0;
   // Full only if the agent is stopped: then kill() reaches it when it goes on.
   if (::send(ward.channel.get(), &packet, sizeof packet, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
     ::kill(ward.pid, signal);
@@ -67,8 +69,10 @@ void take_signals(Ward& ward, int signals) {
 void take_packets(Ward& ward) {
   ChannelPacket packet;
   while (::recv(ward.channel.get(), &packet, sizeof packet, MSG_DONTWAIT) ==
-         static_cast<ssize_t>(sizeof packet))
+         static_cast<ssize_t>(sizeof packet)) {
     if (packet.notice == Notice::suspend) ::raise(SIGSTOP);
+    if (packet.notice == Notice::leaf) std::memcpy(ward.leaf, packet.path, sizeof ward.leaf - 1);
+  }
 }
 
 // Reaps orphans; true with its status when the ward is among the dead.
@@ -120,13 +124,14 @@ std::optional<int> stand_in_for_init(InheritedSignals const& inherited) {
   auto const pid = ::fork();
   if (pid < 0) return std::nullopt;  // go on without: only strangers' orphans are at risk
   if (pid == 0) return std::nullopt;
-  Ward ward{pid, UniqueFd{}, false};
+  Ward ward{pid, UniqueFd{}, false, {}};
   return exit_code_of_status(watch(ward, inherited));
 }
 
 int guard(Ward& ward, InheritedSignals const& inherited) {
   int const status = watch(ward, inherited);
   auto const end = end_descendants(std::chrono::seconds{10});
+  if (ward.leaf[0] != '\0') ::rmdir(ward.leaf);  // fails where the agent has done it
   if (WIFSIGNALED(status))
     say("muster: the agent was killed; its workers were ended with it (find out who killed it: "
         "the kernel log names the OOM killer)\n");
@@ -171,7 +176,7 @@ std::optional<int> split_into_guardian_and_agent(InheritedSignals const& inherit
     return std::nullopt;
   }
   ::close(ends[1]);
-  Ward ward{pid, UniqueFd{ends[0]}, false};
+  Ward ward{pid, UniqueFd{ends[0]}, false, {}};
   return guard(ward, inherited);
 }
 

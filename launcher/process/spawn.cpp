@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/process/spawn.hpp"
 
+#include "launcher/process/start_clone.hpp"
 #include "rendezvous/base/now.hpp"
 
 #include <cerrno>
@@ -40,7 +41,6 @@ struct Start {
   char const* path = nullptr;
   std::vector<char*> argv, environment;
   int wanted[3] = {0, 1, 2};
-  int cgroup_procs = -1;
   bool bound = false;
   cpu_set_t cpus{};
   sigset_t const* mask = nullptr;
@@ -62,8 +62,8 @@ class Stacks {
   Stacks(Stacks const&) = delete;
   Stacks& operator=(Stacks const&) = delete;
 
-  char* top(std::size_t index) const {
-    return base_ == nullptr ? nullptr : base_ + (index + 1) * kStackBytes;
+  char* at(std::size_t index) const {
+    return base_ == nullptr ? nullptr : base_ + index * kStackBytes;
   }
 
  private:
@@ -97,8 +97,6 @@ MUSTER_CHILD_CODE int become(void* raw) {
   }
   // Ours are close-on-exec from birth; this also covers what muster's own parent left open.
   ::syscall(SYS_close_range, 3U, ~0U, CLOSE_RANGE_CLOEXEC);
-  // A leaf is one more net below the worker, never a condition.
-  if (start.cgroup_procs >= 0 && ::write(start.cgroup_procs, "0", 1) < 0) errno = 0;
   if (start.bound && ::sched_setaffinity(0, sizeof(cpu_set_t), &start.cpus) != 0)
     give_up(start, StartStep::affinity);
   if (start.ignore_child_signal) {
@@ -126,7 +124,6 @@ void fill(Start& start, Command const& command, InheritedSignals const& inherite
   start.wanted[0] = command.in;
   start.wanted[1] = command.out;
   start.wanted[2] = command.err;
-  start.cgroup_procs = command.cgroup_procs;
   start.bound = !command.cpus.empty();
   for (int const cpu : command.cpus)
     if (cpu >= 0 && cpu < CPU_SETSIZE) CPU_SET(static_cast<unsigned>(cpu), &start.cpus);
@@ -216,10 +213,8 @@ Spawned spawn_all(std::span<Command const> commands, InheritedSignals const& inh
     start.index = i;
     start.report = pipe->write_end.get();
     int pidfd = -1;
-    auto* const stack = batch->stacks.top(i);
-    auto const pid = stack == nullptr
-                         ? -1
-                         : ::clone(become, stack, CLONE_VM | CLONE_PIDFD | SIGCHLD, &start, &pidfd);
+    StartClone const clone{become, &start, batch->stacks.at(i), kStackBytes, commands[i].cgroup};
+    auto const pid = clone.stack == nullptr ? -1 : start_clone(clone, pidfd);
     if (pid < 0) {
       note(spawned, i,
            Error{Errc::limit, "cannot start a process: " + std::string(std::strerror(errno)),
