@@ -59,7 +59,6 @@ Agent::Agent(asio::io_context& io, AgentSetup setup, MembershipLink& link, Pump&
 Agent::~Agent() = default;
 
 void Agent::start() {
-  make_leaf();
   watch_signals();
   watch_guardian();
   link_.join(*this);
@@ -67,7 +66,8 @@ void Agent::start() {
 
 // The guardian is told before a worker is in it.
 void Agent::make_leaf() {
-  leaf_ = CgroupLeaf::make();
+  leaf_.reset();  // removed before the next one is looked for
+  leaf_ = CgroupLeaf::make(leaves_made_++);
   ChannelPacket packet;
   packet.notice = Notice::leaf;
   if (!leaf_ || leaf_->path().size() >= sizeof packet.path) return;
@@ -153,6 +153,8 @@ void Agent::start_failed(Error const& error, int exit_code) {
 }
 
 void Agent::new_group() {
+  group_.reset();
+  if (leaves_made_ == 0 || (leaf_ && leaf_->is_spent())) make_leaf();
   WorkerGroup::Callbacks callbacks;
   callbacks.on_ended = [this](int local_rank, ExitStatus status) {
     if (!status.success()) note_cause(local_rank, status);

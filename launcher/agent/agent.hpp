@@ -86,6 +86,7 @@ class Agent final : private MembershipListener {
   std::optional<std::string> run_folder_;
   std::optional<Attempt> attempt_;
   std::optional<CgroupLeaf> leaf_;
+  int leaves_made_ = 0;
   std::unique_ptr<WorkerGroup> group_;
   std::map<RoundNumber, net::Server> stores_;
 

@@ -29,8 +29,8 @@ struct WorkerGroup::Member {
   asio::posix::stream_descriptor watched;
 };
 
-WorkerGroup::WorkerGroup(asio::io_context& io, InheritedSignals const& inherited,
-                         CgroupLeaf const* leaf, Callbacks callbacks)
+WorkerGroup::WorkerGroup(asio::io_context& io, InheritedSignals const& inherited, CgroupLeaf* leaf,
+                         Callbacks callbacks)
     : io_(io), inherited_(inherited), leaf_(leaf), callbacks_(std::move(callbacks)), timer_(io) {}
 
 WorkerGroup::~WorkerGroup() = default;

@@ -29,7 +29,7 @@ class WorkerGroup {
   };
 
   // `leaf`, which may be null, and `inherited` outlive the group.
-  WorkerGroup(net::asio::io_context& io, InheritedSignals const& inherited, CgroupLeaf const* leaf,
+  WorkerGroup(net::asio::io_context& io, InheritedSignals const& inherited, CgroupLeaf* leaf,
               Callbacks callbacks);
   ~WorkerGroup();  // what still runs is left to the guardian
   WorkerGroup(WorkerGroup const&) = delete;
@@ -53,7 +53,7 @@ class WorkerGroup {
 
   net::asio::io_context& io_;
   InheritedSignals const& inherited_;
-  CgroupLeaf const* leaf_;
+  CgroupLeaf* leaf_;
   Callbacks callbacks_;
   std::deque<Member> members_;
   GroupState state_;

@@ -44,7 +44,8 @@ void remove_stale(std::string const& parent) {
   while (dirent const* const entry = ::readdir(folder.get())) {
     std::string_view const name = entry->d_name;
     if (!name.starts_with(kNameStart)) continue;
-    auto const pid = parse_int(name.substr(kNameStart.size()));
+    auto const rest = name.substr(kNameStart.size());
+    auto const pid = parse_int(rest.substr(0, rest.find('.')));
     if (!pid || *pid <= 0 || ::kill(static_cast<pid_t>(*pid), 0) == 0 || errno != ESRCH) continue;
     ::rmdir((parent + "/" + entry->d_name).c_str());  // fails if somebody is in it
   }
@@ -64,12 +65,13 @@ std::optional<std::string> own_cgroup(std::string_view proc_self_cgroup) {
   return std::string(path == "/" ? "" : path);
 }
 
-std::optional<CgroupLeaf> CgroupLeaf::make() {
+std::optional<CgroupLeaf> CgroupLeaf::make(int number) {
   auto const mount = mount_point();
   auto const own = own_cgroup(read_small("/proc/self/cgroup"));
   if (mount.empty() || !own) return std::nullopt;
   remove_stale(mount + *own);
-  auto path = mount + *own + "/" + std::string(kNameStart) + std::to_string(::getpid());
+  auto path = mount + *own + "/" + std::string(kNameStart) + std::to_string(::getpid()) + "." +
+              std::to_string(number);
   if (::mkdir(path.c_str(), 0755) != 0) return std::nullopt;
   UniqueFd folder{::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)};
   CgroupLeaf leaf(std::move(path), std::move(folder));
@@ -81,7 +83,8 @@ CgroupLeaf::~CgroupLeaf() {
   if (!path_.empty() && folder_) ::rmdir(path_.c_str());
 }
 
-void CgroupLeaf::kill() const {
+void CgroupLeaf::kill() {
+  spent_ = true;
   UniqueFd const file{::openat(folder_.get(), "cgroup.kill", O_WRONLY | O_CLOEXEC)};
   if (file && ::write(file.get(), "1", 1) < 0) return;  // older kernels: the sweep does it
 }

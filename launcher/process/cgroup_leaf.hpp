@@ -14,9 +14,9 @@ namespace muster::launch {
 
 class CgroupLeaf {
  public:
-  // "muster-<our pid>". Nothing where there is no cgroup v2, or our own cannot be written: it is
-  // one more net, no condition. Also removes empty leaves whose process is gone.
-  static std::optional<CgroupLeaf> make();
+  // "muster-<our pid>.<number>". Nothing where there is no cgroup v2, or our own cannot be written:
+  // it is one more net, no condition. Also removes empty leaves whose process is gone.
+  static std::optional<CgroupLeaf> make(int number);
 
   CgroupLeaf(CgroupLeaf&&) noexcept = default;
   CgroupLeaf& operator=(CgroupLeaf&&) noexcept = default;
@@ -24,7 +24,11 @@ class CgroupLeaf {
 
   std::string const& path() const { return path_; }
   int folder() const { return folder_.get(); }  // for Command::cgroup
-  void kill() const;
+
+  // SIGKILL for everybody in it. It is spent then: since 6.13 the kernel takes a process that is
+  // born in a cgroup which was killed once for a straggler, and kills it, too.
+  void kill();
+  bool is_spent() const { return spent_; }
 
  private:
   CgroupLeaf(std::string path, UniqueFd folder)
@@ -32,6 +36,7 @@ class CgroupLeaf {
 
   std::string path_;
   UniqueFd folder_;
+  bool spent_ = false;
 };
 
 // The path after "0::" in /proc/self/cgroup, if it lies in our sight; pure.

@@ -24,7 +24,7 @@ TEST_CASE("our own cgroup is the line of the second version", "[process]") {
 TEST_CASE("a worker is born in the leaf and dies of its end, with its leaf removed", "[process]") {
   std::string path;
   {
-    auto leaf = CgroupLeaf::make();
+    auto leaf = CgroupLeaf::make(0);
     if (!leaf) {
       WARN("no cgroup v2 that can be written: left out");
       return;
@@ -39,6 +39,7 @@ TEST_CASE("a worker is born in the leaf and dies of its end, with its leaf remov
     auto spawned = spawn_all({&command, 1}, inherited);
     REQUIRE(!spawned.error);
     leaf->kill();
+    CHECK(leaf->is_spent());
     pollfd watched{spawned.children[0].pidfd(), POLLIN, 0};
     REQUIRE(::poll(&watched, 1, 20'000) == 1);
     CHECK(spawned.children[0].peek() == ExitStatus{0, SIGKILL});
