@@ -75,7 +75,22 @@ std::string version_in_name(std::string const& path) {
   return numeric && version.find('.') != std::string::npos ? version : std::string();
 }
 
-std::string version_of(FileSystem const& files, std::string const& python) {
+// What a pyenv shim will run: it looks at these places itself, in this order (and in the folders
+// above the current one, which are left out here).
+std::string version_of_shim(EnvView const& env, FileSystem const& files, std::string const& root) {
+  auto const first_word = [](std::string_view text) {
+    return std::string(text.substr(0, text.find_first_of(" :\r\n")));
+  };
+  if (auto const given = env.get("PYENV_VERSION"); given && !given->empty())
+    return first_word(*given);
+  for (auto const& file : {std::string(".python-version"), join_path(root, "version")})
+    if (auto const text = files.read(file)) return first_word(*text);
+  return {};
+}
+
+std::string version_of(EnvView const& env, FileSystem const& files, std::string const& python) {
+  if (auto const shims = python.rfind("/shims/"); shims != std::string::npos)
+    return version_of_shim(env, files, python.substr(0, shims));
   auto const config = join_path(folder_of(folder_of(python)), "pyvenv.cfg");
   if (auto const text = files.read(config)) {
     for (auto const* key : {"version", "version_info"})
@@ -90,7 +105,7 @@ std::string version_of(FileSystem const& files, std::string const& python) {
 Result<Interpreter> choose_interpreter(EnvView const& env, std::string const& called_as,
                                        FileSystem const& files) {
   auto const chosen = [&](std::string path, std::string reason) {
-    auto version = version_of(files, path);
+    auto version = version_of(env, files, path);
     return Interpreter{std::move(path), std::move(reason), std::move(version)};
   };
   if (auto const given = env.get("PYTHON_EXEC"); given && !given->empty()) {

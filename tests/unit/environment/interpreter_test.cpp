@@ -84,6 +84,17 @@ TEST_CASE("the version is read from files, never asked of Python", "[environment
   CHECK(chosen({{"PATH", "/usr/bin"}}, "muster", everything()).version == "3.11");
 }
 
+TEST_CASE("a pyenv shim's version is read where the shim reads it", "[environment]") {
+  FakeFileSystem files;
+  files.program("/home/a/.pyenv/shims/python3").file("/home/a/.pyenv/version", "3.11.7\n");
+  Map variables{{"PATH", "/home/a/.pyenv/shims"}};
+  CHECK(chosen(variables, "muster", files).version == "3.11.7");
+  files.file(".python-version", "3.12.1\n3.11.7\n");
+  CHECK(chosen(variables, "muster", files).version == "3.12.1");
+  variables["PYENV_VERSION"] = "3.13.0:3.12.1";
+  CHECK(chosen(variables, "muster", files).version == "3.13.0");
+}
+
 TEST_CASE("a folder of the environment without Python in it is passed over", "[environment]") {
   FakeFileSystem files;
   files.file("/venv/bin/activate").program("/usr/bin/python3");
