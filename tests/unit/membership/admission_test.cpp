@@ -59,7 +59,7 @@ TEST_CASE("a late joiner hears why", "[membership]") {
   HostBench bench(2);
   bench.run(2);
   CHECK(names(refusal(bench, bench.join_of(3)), "too late", "2 nodes"));
-  for (std::uint64_t i : {1, 2}) bench.say(i, Done{bench.round()});
+  for (std::uint64_t i : {1u, 2u}) bench.say(i, Done{bench.round()});
   CHECK(names(refusal(bench, bench.join_of(3)), "too late", "over"));
 }
 

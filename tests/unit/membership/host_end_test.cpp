@@ -32,7 +32,7 @@ TEST_CASE("a failure without budget ends the job with the cause's code and all r
   bench.say(3, bench.failure(89, 0, true));
   bench.say(2, bench.failure(41, 10'000'000));
   bench.say(1, bench.failure(5, 0));
-  for (std::uint64_t i : {1, 2, 3}) bench.say(i, Stopped{bench.round()});
+  for (std::uint64_t i : {1u, 2u, 3u}) bench.say(i, Stopped{bench.round()});
   bench.prepare_all();
   auto const outcome = bench.to<Outcome>(3).at(0);
   CHECK(outcome.exit_code == 41);
@@ -54,7 +54,7 @@ TEST_CASE("ranks that only lost a peer are not blamed for its node's loss", "[me
   HostBench bench(3);
   bench.run(3);
   bench.say(1, bench.failure(89, 0, true));
-  for (std::uint64_t i : {1, 2}) bench.say(i, Stopped{bench.round()});
+  for (std::uint64_t i : {1u, 2u}) bench.say(i, Stopped{bench.round()});
   bench.pass(6s, {1, 2});
   bench.prepare_all();
   auto const outcome = bench.to<Outcome>(1).at(0);
@@ -65,7 +65,7 @@ TEST_CASE("ranks that only lost a peer are not blamed for its node's loss", "[me
 TEST_CASE("without a majority success is not promised", "[membership]") {
   HostBench bench(3);
   bench.run(3);
-  for (std::uint64_t i : {1, 2, 3}) bench.say(i, Done{bench.round()});
+  for (std::uint64_t i : {1u, 2u, 3u}) bench.say(i, Done{bench.round()});
   auto const round = bench.host.proposal->record.round;
   bench.say(1, Prepared{round});
   bench.pass(2s, {1, 2, 3});
@@ -77,7 +77,7 @@ TEST_CASE("without a majority success is not promised", "[membership]") {
 TEST_CASE("a host waits five seconds for acknowledgements and no longer", "[membership]") {
   HostBench bench(2);
   bench.run(2);
-  for (std::uint64_t i : {1, 2}) bench.say(i, Done{bench.round()});
+  for (std::uint64_t i : {1u, 2u}) bench.say(i, Done{bench.round()});
   bench.prepare_all();
   bench.say(1, OutcomeAck{});
   bench.pass(4500ms, {1, 2});
@@ -93,7 +93,7 @@ TEST_CASE("a report that is too long is left out", "[membership]") {
   auto big = bench.failure(1);
   big.failure.report.assign(kMaxReportBytes + 1, 'x');
   bench.say(1, big);
-  for (std::uint64_t i : {1, 2}) bench.say(i, Stopped{bench.round()});
+  for (std::uint64_t i : {1u, 2u}) bench.say(i, Stopped{bench.round()});
   bench.prepare_all();
   CHECK(bench.to<Outcome>(2).at(0).reports.empty());
 }

@@ -50,7 +50,7 @@ TEST_CASE("newcomers prolong the quiet period ten times at most", "[membership]"
 
 TEST_CASE("nobody starts before a quorum has prepared the record", "[membership]") {
   HostBench bench(3);
-  for (std::uint64_t i : {1, 2, 3}) bench.join(i);
+  for (std::uint64_t i : {1u, 2u, 3u}) bench.join(i);
   CHECK(bench.to<Prepare>(1).empty());
   bench.open_store();
   CHECK(bench.to<Prepare>(3).size() == 1);

@@ -134,7 +134,7 @@ TEST_CASE("a member that leaves a running job ends it for all", "[membership]") 
   HostBench bench;
   bench.run(2);
   bench.say(2, Leave{143, "SIGTERM"});
-  for (std::uint64_t i : {1, 2}) bench.say(i, Stopped{bench.round()});
+  for (std::uint64_t i : {1u, 2u}) bench.say(i, Stopped{bench.round()});
   bench.prepare_all();
   CHECK(bench.to<Outcome>(1).at(0).exit_code == 143);
 }
