@@ -177,7 +177,7 @@ Result<void> run(Settings const& settings) {
   for (auto const& what : cases()) {
     if (!settings.only.empty() && what.name != settings.only) continue;
     for (auto const connections : settings.quick ? few : many)
-      for (std::size_t const depth : {1, 16}) {
+      for (auto const depth : {std::size_t{1}, std::size_t{16}}) {
         if (what.script == nullptr && depth > 1) continue;
         Load const load{connections, depth, settings.length};
         MUSTER_TRY(auto const figures, compare(peers, what, load, settings.rounds));

@@ -146,7 +146,7 @@ TEST_CASE("a wait ends when its last key comes, now or later", "[store]") {
 
 TEST_CASE("waiters are woken in the order of their arrival, each once", "[store]") {
   Bench bench;
-  for (std::uint64_t client : {5, 3, 9, 4}) CHECK(bench.wait(client, {"/k"}) == kNothing);
+  for (std::uint64_t const client : {5u, 3u, 9u, 4u}) CHECK(bench.wait(client, {"/k"}) == kNothing);
   bench.ask(1, wire::Set{"/k", "1"});
   CHECK(bench.take_woken() == Ids{5, 3, 9, 4});
   bench.ask(1, wire::Set{"/k", "2"});
