@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rendezvous/net/host_service.hpp"
 
+#include "rendezvous/base/limits.hpp"
 #include "rendezvous/base/log.hpp"
 #include "rendezvous/base/now.hpp"
 #include "rendezvous/membership/admission.hpp"
 #include "rendezvous/membership/host_step.hpp"
 
 #include <set>
+#include <utility>
 
 namespace muster::net {
 namespace {
@@ -51,6 +53,9 @@ class HostService::Body {
  private:
   // What a connection turned out to be about.
   struct Caller {
+    explicit Caller(asio::io_context& io) : patience(io) {}
+
+    asio::steady_timer patience;  // for its first letter
     std::string run_id;
     Incarnation member;
     bool known = false;
@@ -83,11 +88,15 @@ void HostService::Body::take(Ptr const& self, tcp::socket socket, std::string by
   auto const connection =
       std::make_shared<ControlConnection>(std::move(socket), self->options.name);
   self->callers_.insert(connection);
-  auto const caller = std::make_shared<Caller>();
+  auto const caller = std::make_shared<Caller>(self->io_);
   auto const weak = std::weak_ptr<ControlConnection>(connection);
   ControlConnection::Callbacks callbacks;
   callbacks.on_letter = [self, caller, weak](control::Letter letter) {
-    if (!caller->known) *caller = {letter.header.run_id, letter.header.incarnation, true};
+    if (!std::exchange(caller->known, true)) {
+      caller->patience.cancel();
+      caller->run_id = letter.header.run_id;
+      caller->member = letter.header.incarnation;
+    }
     Route route;
     route.connection = weak.lock();
     // One connection speaks for one member of one job.
@@ -95,6 +104,7 @@ void HostService::Body::take(Ptr const& self, tcp::socket socket, std::string by
       arrived(self, std::move(letter), std::move(route));
   };
   callbacks.on_end = [self, caller, weak](Error const& error) {
+    caller->patience.cancel();
     auto const gone = weak.lock();
     auto const text =
         "control connection from " + (gone ? gone->peer_address() : "?") + ": " + to_string(error);
@@ -103,6 +113,13 @@ void HostService::Body::take(Ptr const& self, tcp::socket socket, std::string by
     wrong ? log::warning(text) : log::info(text);
     ended(self, *caller, gone);
   };
+  caller->patience.expires_after(limits::kGreetingDeadline);
+  caller->patience.async_wait([self, caller, weak](error_code const& ec) {
+    auto const silent = weak.lock();
+    if (ec || caller->known || !silent) return;
+    self->callers_.erase(silent);
+    silent->close();
+  });
   ControlConnection::start(connection, bytes, std::move(callbacks));
 }
 
