@@ -86,8 +86,8 @@ TEST_CASE("the version is read from files, never asked of Python", "[environment
 
 TEST_CASE("a pyenv shim's version is read where the shim reads it", "[environment]") {
   FakeFileSystem files;
-  files.program("/home/a/.pyenv/shims/python3").file("/home/a/.pyenv/version", "3.11.7\n");
-  Map variables{{"PATH", "/home/a/.pyenv/shims"}};
+  files.program("/users/a/.pyenv/shims/python3").file("/users/a/.pyenv/version", "3.11.7\n");
+  Map variables{{"PATH", "/users/a/.pyenv/shims"}};
   CHECK(chosen(variables, "muster", files).version == "3.11.7");
   files.file(".python-version", "3.12.1\n3.11.7\n");
   CHECK(chosen(variables, "muster", files).version == "3.12.1");
