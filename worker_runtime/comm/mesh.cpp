@@ -29,8 +29,9 @@ Result<void> take_messages(Mesh& mesh, int peer) {
     MUSTER_TRY(auto message, decode_control(std::string_view(link.inbox).substr(0, whole)));
     link.inbox.erase(0, whole);
     if (auto* abort = std::get_if<Abort>(&message)) {
-      mesh.told = true;
-      return as_told_by(mesh, peer, std::move(abort->error));
+      auto news = as_told_by(mesh, peer, std::move(abort->error));
+      mesh.told = std::move(news.pass_on);
+      return std::move(news.report);
     }
     if (std::holds_alternative<Bye>(message)) link.bye = true;
   }
@@ -79,16 +80,20 @@ void announce(Mesh& mesh, ControlMessage const& message) {
   }
 }
 
-Error as_told_by(Mesh const& mesh, int peer, Error error) {
+News as_told_by(Mesh const& mesh, int peer, Error error) {
   switch (error.code) {
     case Errc::peer_lost:
     case Errc::mismatch:
-    case Errc::timeout:
-      error.what += ", says " + name_of_peer(mesh, peer);
-      return error;
-    default:
-      return Error{Errc::peer_lost, name_of_peer(mesh, peer) + " gave up: " + error.what,
-                   std::move(error.hint)};
+    case Errc::timeout: {
+      News news{error, error};
+      news.report.what += ", says " + name_of_peer(mesh, peer);
+      return news;
+    }
+    default: {
+      Error const given_up{Errc::peer_lost, name_of_peer(mesh, peer) + " gave up: " + error.what,
+                           std::move(error.hint)};
+      return News{given_up, given_up};
+    }
   }
 }
 

@@ -26,7 +26,9 @@ struct PeerLink {
 struct Mesh {
   int rank = 0;
   std::vector<PeerLink> peers;  // by rank; the own entry has a seat only
-  bool told = false;            // a peer has aborted the group, and tells everybody
+  // A peer has aborted the group: the reason, as it is passed on. Each rank passes it on before it
+  // closes its connections, so that none of them ends without the reason.
+  std::optional<Error> told;
 
   int size() const { return static_cast<int>(peers.size()); }
   PeerLink& peer(int other) { return peers[static_cast<std::size_t>(other)]; }
@@ -47,8 +49,12 @@ Result<void> read_controls(Mesh& mesh);
 // Tells all peers, without waiting for any of them.
 void announce(Mesh& mesh, ControlMessage const& message);
 
-// What a rank reports when a peer's abort arrives. Faults of the group keep their code; a peer's
-// own reasons make it a lost peer, which is a consequence here.
-Error as_told_by(Mesh const& mesh, int peer, Error error);
+// What becomes of a peer's abort at this rank. Faults of the group keep their code; a peer's own
+// reasons make it a lost peer, which is a consequence here.
+struct News {
+  Error report;   // what this rank's operations return
+  Error pass_on;  // what it tells the others
+};
+News as_told_by(Mesh const& mesh, int peer, Error error);
 
 }  // namespace muster::worker

@@ -67,7 +67,7 @@ Result<std::optional<Mesh>> split_mesh(ProcessGroup& parent, std::vector<Seat> c
   request.incarnation = static_cast<std::uint64_t>(offer.number);
   request.deadline = deadline;
   if (auto joined = join_mesh(mesh, listener, request); !joined) {
-    announce(mesh, Abort{joined.error()});
+    announce(mesh, Abort{mesh.told.value_or(joined.error())});
     return std::move(joined).error();
   }
   return std::optional<Mesh>(std::move(mesh));

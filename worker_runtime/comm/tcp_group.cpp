@@ -254,8 +254,8 @@ void TcpGroup::end(Error error) {
   }
   if (leaving)
     announce(mesh_, Bye{});
-  else if (!mesh_.told)  // whoever told this rank tells the others too
-    announce(mesh_, Abort{error});
+  else
+    announce(mesh_, Abort{mesh_.told.value_or(error)});
   for (auto const& orphan : orphans) orphan.state->complete(error);
 }
 

@@ -230,7 +230,7 @@ Result<void> await_table(Joiner& joiner, std::string const& rank_0_address) {
     return Error{
         Errc::peer_lost, "rank 0 ended while the world was forming: " + message.error().what, {}};
   if (auto* abort = std::get_if<Abort>(&*message))
-    return as_told_by(joiner.mesh, 0, std::move(abort->error));
+    return as_told_by(joiner.mesh, 0, std::move(abort->error)).report;
   auto* table = std::get_if<Table>(&*message);
   if (table == nullptr || table->seats.size() != joiner.mesh.peers.size())
     return Error{Errc::protocol, "rank 0 sent something else than the table of ranks", {}};
@@ -266,7 +266,7 @@ Result<Mesh> join_world(net::BlockingClient& store, WorldRequest const& request)
   auto joined = request.rank == 0 ? invite(joiner, store) : accept_invitation(joiner, store);
   if (joined) joined = join_mesh(joiner.mesh, joiner.listener, joiner.join);
   if (joined) return std::move(joiner.mesh);
-  announce(joiner.mesh, Abort{joined.error()});
+  announce(joiner.mesh, Abort{joiner.mesh.told.value_or(joined.error())});
   return std::move(joined).error();
 }
 

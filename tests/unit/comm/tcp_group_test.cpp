@@ -117,7 +117,7 @@ TEST_CASE("tcp: a deadline names the ranks that are waited for", "[tcp]") {
   auto const other = barrier(*groups[2]).wait();
   REQUIRE(!other);
   CHECK(other.error().code == Errc::timeout);
-  CHECK(mentions(other, "says rank 0"));
+  CHECK(mentions(other, "on rank 0, which waits for rank 1"));
 }
 
 TEST_CASE("tcp: the deadline of a queued operation holds while another one is waited for",
