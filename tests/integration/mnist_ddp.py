@@ -63,8 +63,9 @@ def a_killed_worker_changes_no_bit(reference):
     with tempfile.TemporaryDirectory(prefix="muster-test-") as folder:
         command = [*workers(4, "--max-restarts=1"), "--checkpoint", folder]
         with Process(command, extra_env={"MUSTER_TEST": folder}) as job:
-            job.wait_for_output(r"^epoch 2/")
-            os.kill(wait_for("rank 3's process", lambda: rank_pid(folder, 3)), signal.SIGKILL)
+            victim = wait_for("rank 3's process", lambda: rank_pid(folder, 3))
+            job.wait_for_output(r"^epoch 2/")  # four more are to come
+            os.kill(victim, signal.SIGKILL)
             status = job.wait()
             output = job.output()
         assert status == 0, output
