@@ -4,8 +4,10 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
+import tempfile
 
 from launch_case import Job, run_cases, shell_job
 
@@ -118,6 +120,43 @@ def test_a_program_called_torchrun_is_muster_run():
         done = subprocess.run([link, "--standalone", "--no-python", "sh", "-c", "echo $RANK"], capture_output=True, text=True, timeout=30,
                               check=False)
         assert (done.returncode, done.stdout) == (0, "0\n"), done
+
+
+def test_another_command_is_a_program_of_its_own():
+    muster = os.path.join(os.environ["MUSTER_BIN_DIR"], "muster")
+
+    def call(*args, **more):
+        return subprocess.run([muster, *args], capture_output=True, text=True, timeout=30, check=False, **more)
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "muster-hello")
+        with open(path, "w", encoding="ascii") as file:
+            file.write('#!/bin/sh\necho "hello $1"\nexit 5\n')
+        os.chmod(path, 0o755)
+        done = call("hello", "you", env={**os.environ, "PATH": folder + ":" + os.environ["PATH"]})
+        assert (done.returncode, done.stdout) == (5, "hello you\n"), done
+    missing = call("nonsense")
+    assert missing.returncode == 2 and "muster-nonsense" in missing.stderr, missing
+    assert re.fullmatch(r"muster \d+\.\d+\.\d+\n", call("--version").stdout)
+    assert "muster run" in call("--help").stdout
+    assert call().returncode == 2
+
+
+def test_guardian_and_agent_stay_small():
+    with shell_job(8, 'echo up > "$D/up.$RANK"; exec sleep 600') as job:
+        for rank in range(8):
+            job.wait_for_file(f"up.{rank}")
+
+        def resident(pid):
+            with open(f"/proc/{pid}/status", encoding="ascii") as file:
+                return int(re.search(r"VmRSS:\s+(\d+) kB", file.read()).group(1))
+        agent = job.agent()
+        guardian_kb, agent_kb = resident(job.pid), resident(agent)
+        job.popen.terminate()
+        assert job.wait() == 143
+        print(f"     guardian {guardian_kb} kB, agent {agent_kb} kB")
+        with open(os.path.join(os.environ["MUSTER_BIN_DIR"], "muster"), "rb") as file:
+            sanitized = b"__asan_init" in (text := file.read()) or b"__tsan_init" in text
+        assert sanitized or (guardian_kb <= 4096 and guardian_kb + agent_kb <= 20_000)
 
 
 run_cases(globals())
