@@ -51,7 +51,8 @@ void depart(Turn& turn) {
   auto& state = turn.state;
   if (!state.departure->awaits_outcome) return exit_now(turn);
   state.phase = AgentPhase::leaving;
-  state.exit_at = turn.now + turn.settings.outcome_patience;
+  auto const& settings = turn.settings;
+  state.exit_at = turn.now + (state.view ? settings.outcome_patience : settings.early_patience);
 }
 
 void report_failure(Turn& turn) {

@@ -24,8 +24,9 @@ struct AgentSettings {
   // A first failure is reported when the other workers here are down, or after this: their own
   // failures belong into the same report, but other nodes should not wait long for it.
   Duration report_hold = std::chrono::milliseconds{100};
-  // An agent that leaves waits this long for the host's word.
+  // An agent that leaves waits this long for the host's word; less if it never had workers.
   Duration outcome_patience = std::chrono::seconds{5};
+  Duration early_patience = std::chrono::seconds{1};
 };
 
 enum class AgentPhase {

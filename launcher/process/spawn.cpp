@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 // What runs in the child must not touch the sanitizers' books: they are the parent's.
-#define MUSTER_CHILD_CODE [[gnu::no_sanitize("address", "thread", "undefined")]]
+#define MUSTER_CHILD_CODE __attribute__((no_sanitize("address", "thread", "undefined")))
 
 namespace muster::launch {
 namespace {

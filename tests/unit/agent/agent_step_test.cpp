@@ -218,10 +218,19 @@ TEST_CASE("the outcome may come before the workers are gone, and is not waited f
 
 TEST_CASE("a host that does not answer a leave is waited for 5 s, not for ever", "[agent]") {
   Story story;
-  auto const effects = story.signal(SIGINT);  // no workers yet: every wait can be interrupted
-  CHECK(has<agent::Leave>(effects));
-  CHECK(first<agent::WakeAt>(effects)->at == story.now + 5s);
+  story.round(1);
+  story.signal(SIGINT);
+  CHECK(story.step(agent::GroupReleased{}) == Effects{agent::WakeAt{story.now + 5s}});
   story.now += 5s;
+  CHECK(story.step(agent::Tick{}) == Effects{agent::Exit{130}});
+}
+
+TEST_CASE("without workers yet an interrupt is obeyed within a second", "[agent]") {
+  Story story;
+  auto const effects = story.signal(SIGINT);
+  CHECK(has<agent::Leave>(effects));
+  CHECK(first<agent::WakeAt>(effects)->at == story.now + 1s);
+  story.now += 1s;
   CHECK(story.step(agent::Tick{}) == Effects{agent::Exit{130}});
 }
 
