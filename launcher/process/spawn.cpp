@@ -77,7 +77,7 @@ struct Batch {
   Stacks stacks;
 };
 
-MUSTER_CHILD_CODE [[noreturn]] void give_up(Start const& start, StartStep step) {
+[[noreturn]] MUSTER_CHILD_CODE void give_up(Start const& start, StartStep step) {
   Failure const failure{start.index, step, errno};
   // Short enough to be one piece; if even that fails the exit code has to do.
   if (::write(start.report, &failure, sizeof failure) < 0) ::_exit(126);
