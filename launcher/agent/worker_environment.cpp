@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/agent/worker_environment.hpp"
 
+#include "launcher/logs/safe_substitute.hpp"
 #include "rendezvous/base/env_contract.hpp"
 
 namespace muster::launch {
@@ -18,22 +19,6 @@ constexpr char kRunPathCode[] =
     "except ImportError:\n"
     "    record = lambda function: function\n"
     "record(run)()\n";
-
-bool starts_name(char c) {
-  return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
-bool continues_name(char c) {
-  return starts_name(c) || (c >= '0' && c <= '9');
-}
-
-// The identifier at the start of `text`, may be empty.
-std::string_view leading_name(std::string_view text) {
-  if (text.empty() || !starts_name(text.front())) return {};
-  std::size_t end = 1;
-  while (end < text.size() && continues_name(text[end])) ++end;
-  return text.substr(0, end);
-}
 
 std::vector<std::string> worker_argv(RunOptions const& options, NodeFacts const& node,
                                      int local_rank) {
@@ -129,26 +114,9 @@ Result<WorkerProgram> worker_program(EnvView const& parent, RunOptions const& op
 }
 
 std::string substitute_local_rank(std::string_view text, int local_rank) {
-  std::string out;
-  while (!text.empty()) {
-    auto const dollar = text.find('$');
-    out += text.substr(0, dollar);
-    if (dollar == std::string_view::npos) break;
-    text.remove_prefix(dollar + 1);
-    bool const braced = !text.empty() && text.front() == '{';
-    auto const name = leading_name(braced ? text.substr(1) : text);
-    bool const closed = !braced || (name.size() + 1 < text.size() && text[name.size() + 1] == '}');
-    if (!text.empty() && text.front() == '$') {
-      out += '$';
-      text.remove_prefix(1);
-    } else if (name == "local_rank" && closed) {
-      out += std::to_string(local_rank);
-      text.remove_prefix(name.size() + (braced ? 2 : 0));
-    } else {
-      out += '$';
-    }
-  }
-  return out;
+  return safe_substitute(text, [local_rank](std::string_view name) {
+    return name == "local_rank" ? std::optional(std::to_string(local_rank)) : std::nullopt;
+  });
 }
 
 }  // namespace muster::launch
