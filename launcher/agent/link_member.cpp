@@ -4,19 +4,13 @@
 #include "launcher/agent/link_member.hpp"
 
 #include "rendezvous/base/now.hpp"
+#include "rendezvous/base/overload.hpp"
 #include "rendezvous/membership/member_step.hpp"
 
 namespace muster::launch {
 namespace {
 
 namespace member = membership::member;
-
-template <class... F>
-struct Overload : F... {
-  using F::operator()...;
-};
-template <class... F>
-Overload(F...) -> Overload<F...>;
 
 }  // namespace
 

@@ -4,6 +4,7 @@
 
 #include "rendezvous/membership/explain.hpp"
 
+#include "rendezvous/base/overload.hpp"
 #include "rendezvous/membership/lease.hpp"
 
 #include <nlohmann/json.hpp>
@@ -12,13 +13,6 @@ namespace muster::membership {
 namespace {
 
 using nlohmann::json;
-
-template <class... F>
-struct Overload : F... {
-  using F::operator()...;
-};
-template <class... F>
-Overload(F...) -> Overload<F...>;
 
 std::string num(std::uint64_t number) {
   return std::to_string(number);

@@ -3,6 +3,7 @@
 
 #include "rendezvous/membership/host_step.hpp"
 
+#include "rendezvous/base/overload.hpp"
 #include "rendezvous/membership/admission.hpp"
 #include "rendezvous/membership/host_turn.hpp"
 #include "rendezvous/membership/lease.hpp"
@@ -13,13 +14,6 @@ namespace muster::membership {
 namespace {
 
 constexpr std::size_t kToldOfEachNewcomer = 32;
-
-template <class... F>
-struct Overload : F... {
-  using F::operator()...;
-};
-template <class... F>
-Overload(F...) -> Overload<F...>;
 
 Refused refused(Error const& error) {
   return {error.code, error.what, error.hint};

@@ -3,6 +3,7 @@
 
 #include "rendezvous/membership/member_step.hpp"
 
+#include "rendezvous/base/overload.hpp"
 #include "rendezvous/membership/lease.hpp"
 #include "rendezvous/membership/voter_step.hpp"
 
@@ -13,13 +14,6 @@ namespace muster::membership {
 namespace {
 
 using namespace member;
-
-template <class... F>
-struct Overload : F... {
-  using F::operator()...;
-};
-template <class... F>
-Overload(F...) -> Overload<F...>;
 
 // A late agent asks its host for so long before it takes its lease for lost.
 constexpr Duration kAskAgain = std::chrono::seconds{2};

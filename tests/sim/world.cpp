@@ -3,6 +3,8 @@
 
 #include "tests/sim/world.hpp"
 
+#include "rendezvous/base/overload.hpp"
+
 #include <algorithm>
 
 namespace muster::sim {
@@ -12,13 +14,6 @@ using namespace membership;
 using namespace std::chrono_literals;
 
 constexpr TimePoint kBegin{std::chrono::seconds{1'000}};
-
-template <class... F>
-struct Overload : F... {
-  using F::operator()...;
-};
-template <class... F>
-Overload(F...) -> Overload<F...>;
 
 bool must_arrive(Message const& message) {
   // Lost only with their connection, after which the member joins again.
