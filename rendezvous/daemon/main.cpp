@@ -68,8 +68,9 @@ int serve(daemon::Options const& options) {
   serving.on_control = [&jobs](net::tcp::socket socket, std::string bytes) {
     jobs.take(std::move(socket), std::move(bytes));
   };
-  serving.on_http = net::http_front(
-      [&server](net::HttpRequest const& request) { return net::store_page(request, *server); });
+  serving.on_http = net::http_front([&server, &jobs](net::HttpRequest const& request) {
+    return net::store_page(request, *server, jobs.reasons());
+  });
   server.emplace(*std::move(acceptor), std::move(serving));
 
   net::asio::signal_set signals(io, SIGTERM, SIGINT);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A TCPStore client for programs without an event loop. One thread at a time. Keys are the user's:
-// the wire's leading
-// "/" is added here. Every call ends by its deadline; after a timeout in the middle of a reply the
-// connection is closed and later calls say so.
+// the wire's leading "/" is added here. Every call ends by its deadline; after a timeout in the
+// middle of a reply the connection is closed and later calls say so.
 
 #include "rendezvous/base/clock.hpp"
 #include "rendezvous/base/result.hpp"

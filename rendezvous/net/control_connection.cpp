@@ -125,8 +125,9 @@ bool ControlConnection::take_greeting(Ptr const& self) {
   if (greeted_) return true;
   auto const head = std::string_view(greeting_in_).substr(0, control::kMagic.size());
   if (!control::kMagic.starts_with(head)) {
-    end(self, {Errc::protocol,
-               "what listens at " + peer_ + " does not speak muster's control protocol", ""});
+    end(self,
+        {Errc::protocol, "what listens at " + peer_ + " does not speak muster's control protocol",
+         "the endpoint must be a muster's or a musterd's: check host and port"});
     return false;
   }
   if (greeting_in_.size() < control::kGreetingBytes) return true;

@@ -116,7 +116,8 @@ void Dialer::Body::converse(Ptr const& self) {
   await(self, self->greeting_patience, [self] {
     if (!self->connection_ || self->connection_->greeted()) return;
     self->connection_->close();
-    ended(self, {Errc::protocol, "what listens at " + self->where() + " says nothing", ""});
+    ended(self, {Errc::protocol, "what listens at " + self->where() + " says nothing",
+                 "the endpoint must be a muster's or a musterd's: check host and port"});
   });
   ControlConnection::Callbacks callbacks;
   callbacks.on_greeted = [self] {

@@ -36,7 +36,7 @@ class HostService {
   void local_letter(control::Letter letter, std::function<void(control::Letter)> deliver);
 
   std::size_t jobs() const;
-  // {"run": {...why...}, ...}
+  // By run id, why each job is where it is: for the status page.
   std::map<std::string, membership::Why> reasons() const;
 
  private:

@@ -3,7 +3,6 @@
 
 #include "rendezvous/base/limits.hpp"
 #include "rendezvous/net/metrics.hpp"
-#include "rendezvous/net/status_page.hpp"
 
 #include <array>
 #include <memory>
@@ -81,11 +80,11 @@ Handover http_front(HttpPages pages) {
   };
 }
 
-HttpReply store_page(HttpRequest const& request, Server const& server) {
+HttpReply store_page(HttpRequest const& request, Server const& server, JobReasons const& jobs) {
   if (request.path == "/healthz") return {200, "text/plain; charset=utf-8", "ok\n"};
   if (request.path == "/metrics")
     return {200, "text/plain; version=0.0.4; charset=utf-8", metrics_text(server)};
-  if (request.path == "/status.json") return {200, "application/json", status_json(server)};
+  if (request.path == "/status.json") return {200, "application/json", status_json(server, jobs)};
   return {404, "text/plain; charset=utf-8", "there are /healthz, /metrics and /status.json\n"};
 }
 

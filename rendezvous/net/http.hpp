@@ -5,18 +5,20 @@
 
 #include "rendezvous/net/http_head.hpp"
 #include "rendezvous/net/server.hpp"
+#include "rendezvous/net/status_page.hpp"
 
 #include <functional>
 
 namespace muster::net {
 
-// Called per request, on the io_context's thread. Must outlive the server.
+// Called per request, on the io_context's thread. What it refers to outlives the server.
 using HttpPages = std::function<HttpReply(HttpRequest const&)>;
 
 // For ServerOptions::on_http. `pages` is copied.
 Handover http_front(HttpPages pages);
 
-// /healthz, /metrics and /status.json of a store server, everything else 404.
-HttpReply store_page(HttpRequest const& request, Server const& server);
+// /healthz, /metrics and /status.json of a store server and the jobs that are hosted beside it,
+// everything else 404.
+HttpReply store_page(HttpRequest const& request, Server const& server, JobReasons const& jobs);
 
 }  // namespace muster::net

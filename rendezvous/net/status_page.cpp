@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rendezvous/net/status_page.hpp"
 
+#include "rendezvous/base/now.hpp"
 #include "rendezvous/net/listener.hpp"
 
 #include <nlohmann/json.hpp>
@@ -36,9 +37,16 @@ nlohmann::json waits_of(store::Engine const& engine) {
   return waits;
 }
 
+nlohmann::json jobs_of(JobReasons const& reasons) {
+  auto jobs = nlohmann::json::object();
+  for (auto const& [run_id, why] : reasons)
+    jobs[printable(run_id)] = nlohmann::json::parse(membership::to_json(why, now()));
+  return jobs;
+}
+
 }  // namespace
 
-std::string status_json(Server const& server) {
+std::string status_json(Server const& server, JobReasons const& jobs) {
   auto const& engine = server.engine();
   nlohmann::json status;
   status["endpoint"] = to_text(server.endpoint());
@@ -50,6 +58,7 @@ std::string status_json(Server const& server) {
   status["waiters"] = engine.waiters().waits();
   status["waited_keys"] = waits_of(engine);
   status["requests"] = requests_of(engine.counters());
+  status["jobs"] = jobs_of(jobs);
   return status.dump(2) + "\n";
 }
 

@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What a server holds and who waits for what, as JSON for people and scripts.
+// What a server holds, who waits for what, and where each job stands, as JSON for people and
+// scripts.
 
+#include "rendezvous/membership/explain.hpp"
 #include "rendezvous/net/server.hpp"
 
+#include <map>
 #include <string>
 
 namespace muster::net {
 
-std::string status_json(Server const& server);
+// By run id, why each job that is hosted here is where it is (HostService::reasons).
+using JobReasons = std::map<std::string, membership::Why>;
+
+std::string status_json(Server const& server, JobReasons const& jobs);
 
 }  // namespace muster::net

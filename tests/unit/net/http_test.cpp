@@ -15,7 +15,7 @@ struct Served {
   Served() {
     ServerOptions options;
     options.on_http =
-        http_front([this](HttpRequest const& r) { return store_page(r, *running->server); });
+        http_front([this](HttpRequest const& r) { return store_page(r, *running->server, jobs); });
     running.emplace(std::move(options));
   }
   std::string get(std::string_view path, std::string_view method = "GET") {
@@ -24,6 +24,7 @@ struct Served {
     client.send("Host: here\r\n\r\n");
     return client.receive_all();
   }
+  JobReasons const jobs{{"job7", membership::why::WaitingForNodes{1, 2, 4}}};
   std::optional<RunningServer> running;
 };
 
@@ -42,7 +43,8 @@ TEST_CASE("healthz is ok, other paths are not found", "[net]") {
   CHECK_THAT(served.get("/with space"), Catch::StartsWith("HTTP/1.1 400"));
 }
 
-TEST_CASE("metrics and status tell what the store holds and who waits", "[net]") {
+TEST_CASE("metrics and status tell what the store holds, who waits, and where jobs stand",
+          "[net]") {
   Served served;
   auto client = greeted(served.running->port), waiter = greeted(served.running->port);
   std::string storage;
@@ -61,6 +63,7 @@ TEST_CASE("metrics and status tell what the store holds and who waits", "[net]")
   CHECK(status["connections"] == 2);
   CHECK(status["waited_keys"][0]["waiters"] == 1);
   CHECK(status["requests"]["set"] == 1);
+  CHECK(status["jobs"]["job7"]["state"] == "waiting_for_nodes");
   auto const metrics = body_of(served.get("/metrics"));
   CHECK_THAT(metrics, Catch::Contains("\nmuster_store_keys 1\n"));
   CHECK_THAT(metrics, Catch::Contains("\nmuster_store_value_bytes 5\n"));
