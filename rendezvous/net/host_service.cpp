@@ -72,7 +72,8 @@ class HostService::Body {
 
   asio::io_context& io_;
   std::set<ControlConnection::Ptr> callers_;  // every open connection
-  std::map<std::string, Generation> generations_;
+  // One count for all jobs: a job that reuses a run id gets a later one, and nothing is kept of it.
+  Generation last_generation_;
 };
 
 void HostService::Body::close() {
@@ -117,6 +118,8 @@ void HostService::Body::take(Ptr const& self, tcp::socket socket, std::string by
   caller->patience.async_wait([self, caller, weak](error_code const& ec) {
     auto const silent = weak.lock();
     if (ec || caller->known || !silent) return;
+    log::warning("control connection from " + silent->peer_address() +
+                 ": closed, it did not say in time for whom it speaks");
     self->callers_.erase(silent);
     silent->close();
   });
@@ -138,11 +141,10 @@ void HostService::Body::ended(Ptr const& self, Caller const& caller,
 std::shared_ptr<Job> HostService::Body::new_job(std::string const& run_id,
                                                 JobSettings const& settings) {
   auto job = std::make_shared<Job>(io_);
-  auto& generation = generations_[run_id];
-  generation = generation.next();
+  last_generation_ = last_generation_.next();
   job->settings = settings;
   job->host.run_id = run_id;
-  job->host.generation = generation;
+  job->host.generation = last_generation_;
   job->host.epoch = Epoch{1};
   job->host.self = options.self;
   job->host.name = options.name;
