@@ -228,7 +228,7 @@ void Pump::Body::close_all() {
 Pump::Pump() : body_(std::make_unique<Body>()) {}
 
 Pump::~Pump() {
-  finish(std::chrono::seconds{1});
+  if (!finished_) finish(std::chrono::seconds{1});
 }
 
 void Pump::add(std::vector<PumpStream> streams) {
@@ -263,6 +263,7 @@ void Pump::say(std::string line) {
 }
 
 bool Pump::finish(Duration patience) {
+  finished_ = true;
   if (body_->thread.joinable()) {
     body_->post([](Body& body) {
       body.close_all();

@@ -60,6 +60,7 @@ class Pump {
  private:
   struct Body;
   std::unique_ptr<Body> body_;
+  bool finished_ = false;
 };
 
 }  // namespace muster::launch

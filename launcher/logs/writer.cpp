@@ -93,7 +93,7 @@ Writer::Writer(std::size_t capacity_bytes) : body_(std::make_shared<Body>()) {
 }
 
 Writer::~Writer() {
-  finish(std::chrono::seconds{1});
+  if (!finish(Duration::zero())) abandoned().push_back(std::move(body_->thread));
 }
 
 bool Writer::offer(SinkPointer const& sink, std::string bytes, Duration patience) {
@@ -118,18 +118,15 @@ bool Writer::finish(Duration patience) {
   if (!body_->thread.joinable()) return true;
   body_->ending = true;
   body_->work.notify_one();
-  for (;;) {
+  while (!body_->ended) {
     auto const before = body_->written_chunks;
     auto const moved = [&] { return body_->ended || body_->written_chunks != before; };
-    if (!body_->room.wait_for(lock, patience, moved)) break;
-    if (!body_->ended) continue;
-    auto thread = std::move(body_->thread);
-    lock.unlock();
-    thread.join();
-    return true;
+    if (!body_->room.wait_for(lock, patience, moved)) return false;
   }
-  abandoned().push_back(std::move(body_->thread));
-  return false;
+  auto thread = std::move(body_->thread);
+  lock.unlock();
+  thread.join();
+  return true;
 }
 
 }  // namespace muster::launch

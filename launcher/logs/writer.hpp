@@ -30,7 +30,8 @@ using SinkPointer = std::shared_ptr<Sink>;
 class Writer {
  public:
   explicit Writer(std::size_t capacity_bytes);
-  ~Writer();  // as finish(1 s)
+  // A thread that still blocks then is left where it is, for the process to take along.
+  ~Writer();
   Writer(Writer const&) = delete;
   Writer& operator=(Writer const&) = delete;
 
@@ -40,8 +41,8 @@ class Writer {
   // Queues whatever the room: muster's own few lines.
   void insist(SinkPointer const& sink, std::string bytes);
 
-  // Writes what is queued and ends the thread. Gives up when nothing moved for `patience`; then the
-  // rest is lost and the thread is left where it blocks, for the process to take along.
+  // Writes what is queued and ends the thread; nothing more is queued. False when nothing moved for
+  // `patience`; may be called again then.
   bool finish(Duration patience);
 
  private:

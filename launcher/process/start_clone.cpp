@@ -40,14 +40,14 @@ long clone3_call(CloneArguments const& arguments, ChildMain main, void* argument
   return result;
 }
 
-pid_t start_in_cgroup(StartClone const& start, int& pidfd) {
+pid_t start_by_clone3(StartClone const& start, int cgroup, int& pidfd) {
   CloneArguments arguments{};
-  arguments.flags = kFlags | kIntoCgroup;
+  arguments.flags = kFlags | (cgroup >= 0 ? kIntoCgroup : 0);
   arguments.pidfd = reinterpret_cast<std::uintptr_t>(&pidfd);
   arguments.exit_signal = SIGCHLD;
   arguments.stack = reinterpret_cast<std::uintptr_t>(start.stack);
   arguments.stack_size = start.stack_bytes;
-  arguments.cgroup = static_cast<std::uint64_t>(start.cgroup);
+  arguments.cgroup = cgroup >= 0 ? static_cast<std::uint64_t>(cgroup) : 0;
   auto const result = clone3_call(arguments, start.main, start.argument);
   if (result > 0) return static_cast<pid_t>(result);
   errno = static_cast<int>(-result);
@@ -56,7 +56,7 @@ pid_t start_in_cgroup(StartClone const& start, int& pidfd) {
 
 #else
 
-pid_t start_in_cgroup(StartClone const&, int&) {
+pid_t start_by_clone3(StartClone const&, int, int&) {
   errno = ENOSYS;
   return -1;
 }
@@ -65,12 +65,15 @@ pid_t start_in_cgroup(StartClone const&, int&) {
 
 }  // namespace
 
+// The C library's clone() comes last: thread sanitizers replace it by one that cannot share memory.
 pid_t start_clone(StartClone const& start, int& pidfd) {
+  auto const is_final = [](pid_t pid) { return pid > 0 || errno == EAGAIN || errno == ENOMEM; };
   if (start.cgroup >= 0) {
-    auto const pid = start_in_cgroup(start, pidfd);
-    // Out of processes or memory is the same without the cgroup.
-    if (pid > 0 || errno == EAGAIN || errno == ENOMEM) return pid;
+    auto const pid = start_by_clone3(start, start.cgroup, pidfd);
+    if (is_final(pid)) return pid;
   }
+  auto const pid = start_by_clone3(start, -1, pidfd);
+  if (is_final(pid)) return pid;
   return ::clone(start.main, start.stack + start.stack_bytes, static_cast<int>(kFlags) | SIGCHLD,
                  start.argument, &pidfd);
 }
