@@ -11,7 +11,7 @@ namespace muster::launch {
 // torchrun.
 std::string help_text(std::string_view program);
 
-// Two lines for usage errors.
+// The line that precedes a usage error.
 std::string usage_text(std::string_view program);
 
 }  // namespace muster::launch

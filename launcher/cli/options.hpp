@@ -66,9 +66,7 @@ struct RendezvousSettings {
       600'000};  // forming the first round; static: `timeout`, 900 s
   std::chrono::milliseconds last_call_timeout{
       3'000};  // muster's quiet period; torchrun's default is 30 s
-  bool last_call_given = false;
   std::chrono::milliseconds close_timeout{30'000};
-  std::chrono::milliseconds read_timeout{60'000};
   std::chrono::milliseconds keep_alive_interval{1'000};
   std::optional<std::chrono::milliseconds>
       dead_after;               // keep_alive_interval x attempts, only if given
@@ -77,7 +75,6 @@ struct RendezvousSettings {
 
 enum class EntryKind { script, module, no_python, run_path };
 enum class NumaBinding { node, socket, exclusive, core_complex };
-enum class EventLog { null, console };
 
 struct RunOptions {
   int nodes_min = 1;
@@ -99,7 +96,6 @@ struct RunOptions {
   std::chrono::milliseconds shutdown_timeout{30'000};  // death signal to SIGKILL
   std::vector<int> signals_to_handle;                  // numbers, without repeats
   std::string signals_text;  // as exported in TORCHELASTIC_SIGNALS_TO_HANDLE
-  EventLog event_log = EventLog::null;
   std::string role = "default";
 
   EntryKind entry = EntryKind::script;

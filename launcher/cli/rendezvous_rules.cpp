@@ -21,27 +21,23 @@ constexpr seconds kStaticTimeout{900};        // torchrun's
 // Fields of torch's RendezvousParameters: torchrun fails on them with a TypeError.
 constexpr std::array<std::string_view, 6> kReservedKeys = {"backend",   "endpoint",  "run_id",
                                                            "min_nodes", "max_nodes", "local_addr"};
-// What torchrun's handlers read. `true`: understood and acted on by muster; others mean nothing
-// here.
-struct ConfKey {
-  std::string_view name;
-  bool has_effect;
-};
-constexpr std::array kConfKeys = {
-    ConfKey{"rank", true},
-    ConfKey{"timeout", true},
-    ConfKey{"join_timeout", true},
-    ConfKey{"last_call_timeout", true},
-    ConfKey{"close_timeout", true},
-    ConfKey{"read_timeout", true},
-    ConfKey{"keep_alive_interval", true},
-    ConfKey{"keep_alive_max_attempt", true},
-    ConfKey{"is_host", true},
-    ConfKey{"store_type", true},
-    ConfKey{"heartbeat_timeout", false},
-    ConfKey{"heartbeat", false},
-    ConfKey{"use_libuv", false},
-    ConfKey{"cas_backoff_max_seconds", false},
+// What torchrun's handlers read.
+constexpr std::array<std::string_view, 14> kConfKeys = {
+    "rank",
+    "timeout",
+    "join_timeout",
+    "last_call_timeout",
+    "close_timeout",
+    "keep_alive_interval",
+    "keep_alive_max_attempt",
+    "is_host",
+    "store_type",
+    // From here on: they concern torchrun's own way through its store, and mean nothing here.
+    "read_timeout",
+    "heartbeat_timeout",
+    "heartbeat",
+    "use_libuv",
+    "cas_backoff_max_seconds",
 };
 
 std::string_view text_of(RawOptions const& raw, std::string_view name) {
@@ -94,12 +90,8 @@ Result<void> check_keys(RunOptions& options) {
       return wrong("--rdzv-conf: '" + key + "' is no setting of the rendezvous",
                    "it has an option of its own: --rdzv-backend, --rdzv-endpoint, --rdzv-id, "
                    "--nnodes, --local-addr");
-    auto const* const known = std::find_if(kConfKeys.begin(), kConfKeys.end(),
-                                           [&](ConfKey const& row) { return row.name == key; });
-    if (known != kConfKeys.end()) continue;
-    std::vector<std::string_view> names;
-    for (auto const& row : kConfKeys) names.push_back(row.name);
-    auto const close = nearest(key, names);
+    if (std::find(kConfKeys.begin(), kConfKeys.end(), key) != kConfKeys.end()) continue;
+    auto const close = nearest(key, {kConfKeys.begin(), kConfKeys.end()});
     options.warnings.push_back("--rdzv-conf: the key '" + key + "' is unknown and has no effect" +
                                (close ? "; did you mean " + std::string(*close) + "?" : ""));
   }
@@ -126,9 +118,7 @@ Result<void> read_settings(RunOptions& options) {
   if (options.rdzv_backend == "c10d")
     MUSTER_CHECK(conf.duration("join_timeout", 1, settings.join_timeout));
   MUSTER_CHECK(conf.duration("last_call_timeout", 0, settings.last_call_timeout));
-  settings.last_call_given = conf.has("last_call_timeout");
   MUSTER_CHECK(conf.duration("close_timeout", 1, settings.close_timeout));
-  MUSTER_CHECK(conf.duration("read_timeout", 1, settings.read_timeout));
   MUSTER_CHECK(conf.duration("keep_alive_interval", 1, settings.keep_alive_interval));
   std::optional<long long> attempts;
   MUSTER_CHECK(conf.whole("keep_alive_max_attempt", 1, attempts));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Every option of `muster run`, once: it drives the normaliser, the parser, --help, the README's
-// table and the comparison with torchrun's own parser (tests/golden/torchrun_flags.json). Each long
-// name is also accepted with underscores.
+// Every option of `muster run`, once: it drives the normaliser, the parser, --help and the
+// comparison with torchrun's own parser (tests/golden/torchrun_flags.json). Each long name is also
+// accepted with underscores.
 
 #include <array>
 #include <string_view>
@@ -236,7 +236,7 @@ inline constexpr std::array kFlags = {
          {},
          kKeeping,
          "null or console.",
-         "other handlers are Python plug-ins and refused."},
+         "no event records are written; other handlers are Python plug-ins and refused."},
 
     Flag{"log-dir",
          0,

@@ -126,7 +126,8 @@ Result<void> refuse_plugins(RawOptions const& raw, RunOptions& options) {
                  "leave it out; --log-dir, --redirects and --tee say where logs go"};
   auto const handler = text_or_default(raw, "event-log-handler");
   if (handler == "console") {
-    options.event_log = EventLog::console;
+    options.warnings.push_back(
+        "--event-log-handler=console has no effect: torchrun's event records are not written");
   } else if (handler != "null" && handler != "dynamic_rendezvous" && !handler.empty()) {
     return Error{
         Errc::unsupported,
@@ -193,6 +194,10 @@ Result<RunOptions> validate(RawOptions const& raw, EnvView const& env,
   MUSTER_CHECK(read_logs(raw, env, options));
   MUSTER_CHECK(read_log_level(raw, env, options));
   MUSTER_CHECK(settle_rendezvous(raw, env, fresh_run_id, options));
+  if (options.nodes_max > 1 && env.get("MUSTER_TOKEN"))
+    options.warnings.push_back(
+        "MUSTER_TOKEN has no effect: connections between nodes are not authenticated; keep the "
+        "endpoint's port inside your network");
   return options;
 }
 

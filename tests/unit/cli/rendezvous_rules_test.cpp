@@ -119,9 +119,7 @@ TEST_CASE("the other settings keep torchrun's names", "[cli]") {
                                "keep_alive_interval=2,keep_alive_max_attempt=4"}})
                             .settings;
   CHECK(settings.last_call_timeout == seconds(0));
-  CHECK(settings.last_call_given);
   CHECK(settings.close_timeout == seconds(4));
-  CHECK(settings.read_timeout == seconds(5));
   CHECK(settings.is_host == true);
   CHECK(settings.dead_after == seconds(8));
   for (auto const* conf :

@@ -95,8 +95,18 @@ TEST_CASE("what is a Python plug-in in torchrun is refused by name", "[cli]") {
   refused({{"rdzv-backend", "c10d"}, {"rdzv-conf", "store_type=file"}}, "store_type=file");
   refused({{"nproc-per-node", "xpu"}}, "xpu");
   CHECK(good({{"logs-specs", "default"}}).program == "train.py");
-  CHECK(good({{"event-log-handler", "console"}}).event_log == EventLog::console);
+  auto const console = good({{"event-log-handler", "console"}});
+  REQUIRE(console.warnings.size() == 1);
+  CHECK(console.warnings.front().find("has no effect") != std::string::npos);
   CHECK(bad({{"rdzv-backend", "c1od"}}).hint == "did you mean c10d?");
+}
+
+TEST_CASE("a token without effect is said where nodes meet", "[cli]") {
+  EnvView const env(Map{{"MUSTER_TOKEN", "secret"}});
+  CHECK(good({}, {}, env).warnings.empty());
+  auto const several = good({{"nnodes", "2"}, {"master-addr", "node1"}}, {}, env);
+  REQUIRE(several.warnings.size() == 1);
+  CHECK(several.warnings.front().find("MUSTER_TOKEN") == 0);
 }
 
 TEST_CASE("run-path beats the others, module and no-python exclude each other", "[cli]") {
