@@ -80,7 +80,7 @@ void on(Turn& turn, agent::RoundCommitted const& event) {
   }
   state.view = event.view;
   state.ends.clear();
-  state.failure_open = state.failure_seen = false;
+  state.failure_open = false;
   state.report_at = TimePoint::max();
   state.signal_sent = 0;
   state.phase = AgentPhase::running;
@@ -131,7 +131,7 @@ void on(Turn& turn, agent::WorkerEnded const& event) {
   bool const as_asked = ended_as_asked(state, status, turn.now);
   state.ends.push_back(WorkerEnd{event.local_rank, status, turn.now, as_asked});
   if (state.phase != AgentPhase::running || status.success()) return;
-  state.failure_seen = state.failure_open = true;
+  state.failure_open = true;
   state.report_at = turn.now + turn.settings.report_hold;
   stop_workers(turn, SIGTERM, turn.settings.grace);
 }
@@ -166,7 +166,6 @@ void suspend(Turn& turn) {
     turn.emit(agent::Say{"Ctrl-Z is refused: the other nodes would take a stopped one for dead"});
     return;
   }
-  turn.state.frozen = true;
   turn.emit(agent::Freeze{});
 }
 
@@ -216,7 +215,6 @@ void on(Turn& turn, agent::SignalCame const& event) {
   bool const handled = turn.settings.signals_to_handle.count(event.signal) > 0;
   if (event.signal == SIGTSTP) return suspend(turn);
   if (event.signal == SIGCONT) {
-    state.frozen = false;
     turn.emit(agent::Thaw{});
     return;
   }

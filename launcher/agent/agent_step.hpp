@@ -62,7 +62,6 @@ struct AgentState {
   std::optional<RoundView> view;
   std::vector<WorkerEnd> ends;  // of this round
   bool failure_open = false;    // a failure that is not reported yet
-  bool failure_seen = false;    // of this round
   TimePoint report_at = TimePoint::max();
   std::optional<RoundNumber> stop_owed;  // stopped() is to be called for this round
   std::optional<Departure> departure;
@@ -70,7 +69,6 @@ struct AgentState {
   int signal_sent = 0;                      // what our workers were last asked to end with
   TimePoint kills_from = TimePoint::max();  // from then on a SIGKILL may be ours
   int interrupts = 0;
-  bool frozen = false;
 };
 
 namespace agent {

@@ -32,7 +32,6 @@ class Attempt {
 
   // Empty strings where there is no such file.
   WorkerPaths const& paths(int local_rank) const;
-  std::string const& folder() const { return folder_; }
 
  private:
   Result<void> add(AgentSetup const& setup, int local_rank, ReadyWorkers& ready);

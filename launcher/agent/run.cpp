@@ -58,6 +58,7 @@ std::optional<Refusal> fill(AgentSetup& setup, Invocation const& invocation) {
     if (!python) return Refusal{std::move(python).error(), 127};
     setup.node.interpreter = python->path;
     setup.interpreter_version = python->version;
+    log::info("Python is " + python->path + ": " + python->reason);
   }
   if (options.numa_binding) {
     auto cpus = numa_cpus(*options.numa_binding, *workers, machine, files);

@@ -12,7 +12,7 @@ namespace muster::launch {
 
 struct Interpreter {
   std::string path;     // as it will be executed (not resolved: a venv's link must stay a link)
-  std::string reason;   // "VIRTUAL_ENV", "beside torchrun", "python3 in PATH": for the start line
+  std::string reason;   // "VIRTUAL_ENV", "beside torchrun", "python3 in PATH": for --log-level=info
   std::string version;  // "3.11" or "3.11.2"; empty where no file tells
 };
 

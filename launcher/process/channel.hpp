@@ -18,8 +18,7 @@ struct ChannelPacket {
   Notice notice = Notice::signal;
   std::int32_t signal = 0;
   std::int32_t sender_pid = 0;  // 0: the kernel (a terminal)
-  std::uint32_t sender_uid = 0;
-  char path[496] = {};  // of the leaf, ends with 0
+  char path[496] = {};          // of the leaf, ends with 0
 };
 static_assert(std::is_trivially_copyable_v<ChannelPacket>);
 

@@ -53,7 +53,7 @@ struct SendSignal {  // to the worker's group, SIGCONT after it
   int signal;
   friend bool operator==(SendSignal, SendSignal) = default;
 };
-struct Kill {  // SIGKILL: its group and its cgroup
+struct Kill {  // SIGKILL to its group
   std::size_t worker;
   friend bool operator==(Kill, Kill) = default;
 };

@@ -54,7 +54,6 @@ void forward(Ward& ward, signalfd_siginfo const& came) {
   ChannelPacket packet;
   packet.signal = signal;
   packet.sender_pid = by_process ? static_cast<std::int32_t>(came.ssi_pid) : 0;
-  packet.sender_uid = by_process ? came.ssi_uid : 0;
   // Full only if the agent is stopped: then kill() reaches it when it goes on.
   if (::send(ward.channel.get(), &packet, sizeof packet, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
     ::kill(ward.pid, signal);

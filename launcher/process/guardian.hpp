@@ -4,8 +4,8 @@
 // whatever the agent leaves behind is ended here; whatever the guardian leaves behind (SIGKILL) the
 // agent ends, for it sees the guardian die. One thread, no heap, no Asio.
 //
-// Descriptors: 0, 1, 2 as found; one SOCK_SEQPACKET pair to the agent (channel.hpp); a signalfd;
-// the agent's pidfd. All close-on-exec.
+// Descriptors: 0, 1, 2 as found; its end of the SOCK_SEQPACKET pair to the agent (channel.hpp); a
+// signalfd. Both close-on-exec.
 
 #include "launcher/process/inherited.hpp"
 
