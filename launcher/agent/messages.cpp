@@ -12,6 +12,11 @@ std::string counted(int count, std::string const& noun) {
   return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
 }
 
+std::string ranks(int first, int count) {
+  if (count == 1) return "rank " + std::to_string(first);
+  return "ranks " + std::to_string(first) + "-" + std::to_string(first + count - 1);
+}
+
 std::string milliseconds(Duration duration) {
   auto const tenths = std::chrono::duration_cast<std::chrono::microseconds>(duration).count() / 100;
   return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " ms";
@@ -24,9 +29,8 @@ std::string start_line(AgentSetup const& setup, RoundView const& view,
   auto text = "muster: run " + setup.options.run_id + ": " + counted(view.world_size, "worker") +
               " on " + counted(view.group_world_size, "node");
   if (view.group_world_size > 1)
-    text += " (node " + std::to_string(view.group_rank) + " has ranks " +
-            std::to_string(view.rank_base) + "-" +
-            std::to_string(view.rank_base + setup.node.local_world_size - 1) + ")";
+    text += " (node " + std::to_string(view.group_rank) + " has " +
+            ranks(view.rank_base, setup.node.local_world_size) + ")";
   text += run_folder.empty() ? ", no logs" : ", logs in " + run_folder;
   if (setup.node.interpreter.empty()) return text;
   text += ", " + setup.node.interpreter;

@@ -2,7 +2,9 @@
 #include "launcher/logs/run_folder.hpp"
 
 #include <cerrno>
+#include <cstdlib>
 #include <fcntl.h>
+#include <memory>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -27,6 +29,12 @@ Result<std::string> make_unique_folder(std::string const& stem, mode_t mode) {
     if (::mkdir(path.c_str(), mode) == 0) return path;
     if (errno != EEXIST || tries == 100) return from_errno(errno, "making folder '" + path + "'");
   }
+}
+
+std::string absolute(std::string const& path) {
+  if (path.starts_with('/')) return path;
+  std::unique_ptr<char, void (*)(void*)> const folder(::getcwd(nullptr, 0), std::free);
+  return folder ? std::string(folder.get()) + "/" + path : path;
 }
 
 // As mkdir -p.
@@ -61,7 +69,7 @@ Result<std::string> make_run_folder(RunOptions const& options, EnvView const& en
   if (options.log_files_off) return std::string();
   std::string base;
   if (options.log_dir) {
-    base = *options.log_dir;
+    base = absolute(*options.log_dir);  // a worker may change its folder
     MUSTER_CHECK(make_folders(base));
   } else {
     auto const temporary = std::string(env.get("TMPDIR").value_or("/tmp"));

@@ -50,6 +50,12 @@ def test_redirects_go_to_files_alone():
         assert logs(job) == {f"attempt_0/{rank}/std{which}.log": f"{which} {rank}\n".encode() for rank in (0, 1) for which in ("out", "err")}
 
 
+def test_the_error_file_has_a_full_path():
+    with logged_job(1, 'echo "$TORCHELASTIC_ERROR_FILE" > $D/error') as job:
+        assert job.wait() == 0, job.stderr()
+        assert job.read("error").startswith(job.folder + "/logs/"), job.read("error")
+
+
 def test_redirects_of_one_rank_and_one_stream():
     with logged_job(3, SPEAK, "--redirects=1:1,2:2") as job:
         assert job.wait() == 0, job.stderr()

@@ -39,6 +39,7 @@ TEST_CASE("with several nodes the start line says which ranks are here", "[agent
   view.rank_base = 4;
   CHECK(start_line(setup_of(4), view, "") ==
         "muster: run job7: 8 workers on 2 nodes (node 1 has ranks 4-7), no logs");
+  CHECK_THAT(start_line(setup_of(1), view, ""), Catch::Contains("(node 1 has rank 4)"));
 }
 
 TEST_CASE("a restart says who died of what, which restart it is and how long it took", "[agent]") {
