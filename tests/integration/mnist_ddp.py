@@ -3,6 +3,7 @@
 """The main job with real processes: its bits for 2 and 4 workers, a worker killed, a job stopped and taken up again, bad input."""
 
 import glob
+import json
 import os
 import re
 import signal
@@ -73,6 +74,8 @@ def a_killed_worker_changes_no_bit(reference):
         assert digest(output) == reference, output
         left = sorted(os.listdir(folder))
         assert left == steps(folder) and len(left) == 2, left
+        with open(f"{folder}/{left[-1]}/trainer.json", encoding="utf-8") as file:
+            assert json.load(file)["round"] == 2, "the round after the restart"
 
 
 def a_stopped_job_goes_on_where_it_stood(reference):

@@ -125,6 +125,11 @@ Result<Placement> read_placement(EnvView const& environment, std::string_view ur
     MUSTER_TRY(auto const count, environment.need_int(env::kRestartCount));
     MUSTER_TRY(placement.restart_count, bounded(count, 0, 1'000'000'000, env::kRestartCount));
   }
+  if (environment.get(env::kMusterRound)) {
+    MUSTER_TRY(auto const round, environment.need_int(env::kMusterRound));
+    MUSTER_TRY(auto const checked, bounded(round, 0, 1'000'000'000, env::kMusterRound));
+    placement.round = static_cast<std::uint64_t>(checked);
+  }
   return placement;
 }
 

@@ -20,11 +20,12 @@ struct Placement {
   bool agent_store = false;  // the launcher serves the store; otherwise rank 0 does
   std::optional<int> local_rank;
   int restart_count = 0;
+  std::uint64_t round = 0;  // muster's, 0 under other launchers
 };
 
 // url: "env://" or "tcp://host:port?rank=R&world_size=N" (IPv6 in brackets). The variables are
 // torchrun's; without any of them env:// is a world of one. tcp:// takes nothing but the restart
-// count from the environment, so it works the same under a launcher and without.
+// count and the round from the environment, so it works the same under a launcher and without.
 Result<Placement> read_placement(EnvView const& environment, std::string_view url);
 
 }  // namespace muster::worker

@@ -52,6 +52,7 @@ struct Session::Body {
   std::shared_ptr<ProcessGroup> group;
   int local_rank = 0;
   int restart_count = 0;
+  std::uint64_t round = 0;
   int cpus = 1;
   std::atomic<bool> stop{false};
 };
@@ -103,6 +104,7 @@ Result<Session> Session::open(EnvView const& environment, SessionOptions options
   MUSTER_CHECK(meet(*body, placement, options.timeout));
   body->local_rank = placement.local_rank.value_or(body->group->shape().local_index);
   body->restart_count = placement.restart_count;
+  body->round = placement.round;
   body->cpus = cores_of(environment, body->group->shape().ranks_per_host);
   return Session(std::move(body));
 }
@@ -133,6 +135,9 @@ int Session::local_rank() const {
 }
 int Session::restart_count() const {
   return body_->restart_count;
+}
+std::uint64_t Session::round() const {
+  return body_->round;
 }
 int Session::cpus() const {
   return body_->cpus;

@@ -2,6 +2,7 @@
 #pragma once
 // One rank's membership in a world: reads its place from the environment, meets the others, gives
 // the world's group. No process globals: N sessions may live in one process (backend `threads`).
+// A session is its rank's: one thread calls it, but for request_stop(), which any thread may.
 
 #include "rendezvous/base/env_view.hpp"
 #include "rendezvous/base/result.hpp"
@@ -17,8 +18,9 @@ namespace muster::worker {
 struct Placement;
 
 struct SessionOptions {
-  std::string url =
-      "env://";  // or "tcp://host:port?rank=R&world_size=N": rank 0 serves the store itself
+  // Or "tcp://host:port?rank=R&world_size=N": rank 0 serves the store itself, or takes the one that
+  // is on that port.
+  std::string url = "env://";
   std::string backend = "cpu";  // alias "gloo"
   Duration timeout = std::chrono::minutes{
       30};  // gloo's default: connect, and each collective without its own deadline
@@ -26,6 +28,9 @@ struct SessionOptions {
 
 class Session {
  public:
+  // Blocks until all ranks have met, at most for the timeout. Errors: bad_input (a variable or the
+  // URL), unsupported (the backend), address_in_use, timeout (names the missing ranks), mismatch
+  // (two processes of one rank, other world sizes), peer_lost.
   static Result<Session> open(EnvView const& environment, SessionOptions options = {});
   // `size` ranks in this process over the backend `threads`, by rank: tests, and data parallelism
   // by threads.
@@ -35,11 +40,12 @@ class Session {
   Session& operator=(Session&&) noexcept;
   ~Session();
 
-  ProcessGroup& world();
+  ProcessGroup& world();  // lives as long as the session, wherever that is moved
   int rank() const;
   int size() const;
   int local_rank() const;
-  int restart_count() const;  // TORCHELASTIC_RESTART_COUNT, 0 without a launcher
+  int restart_count() const;    // TORCHELASTIC_RESTART_COUNT, 0 without a launcher
+  std::uint64_t round() const;  // MUSTER_ROUND, 0 under other launchers: checkpoints note it
   // Cores this rank may use: MUSTER_CPUS, else OMP_NUM_THREADS, else its share of the affinity
   // mask.
   int cpus() const;

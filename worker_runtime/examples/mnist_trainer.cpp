@@ -99,6 +99,7 @@ Result<void> Trainer::save() {
   if (options_.checkpoint.empty()) return ok();
   MUSTER_CHECK(check_same_values(session_.world(), net_.parameters()));
   at_.sampler = lanes_[0]->state();
+  at_.round = session_.round();
   MUSTER_TRY(auto const sums, sum_over_ranks(loss_sum_, loss_rows_));
   at_.schedule = {{"lr", options_.lr}, {"loss_sum", sums.first}, {"loss_rows", sums.second}};
   MUSTER_TRY(auto const state, this->state());

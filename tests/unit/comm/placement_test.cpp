@@ -15,7 +15,8 @@ EnvView torchrun_environment() {
                   {"MASTER_ADDR", "node-1"},
                   {"MASTER_PORT", "29500"},
                   {"TORCHELASTIC_USE_AGENT_STORE", "True"},
-                  {"TORCHELASTIC_RESTART_COUNT", "2"}});
+                  {"TORCHELASTIC_RESTART_COUNT", "2"},
+                  {"MUSTER_ROUND", "5"}});
 }
 
 EnvView one(char const* name, char const* value) {
@@ -41,6 +42,7 @@ TEST_CASE("env:// reads torchrun's variables") {
   CHECK(placement->port == 29500);
   CHECK(placement->agent_store);
   CHECK(placement->restart_count == 2);
+  CHECK(placement->round == 5);
 }
 
 TEST_CASE("a missing or wrong variable is named") {

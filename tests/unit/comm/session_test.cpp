@@ -57,6 +57,13 @@ TEST_CASE("cores come from MUSTER_CPUS, then OMP_NUM_THREADS, then the affinity 
   CHECK(Session::open(environment)->cpus() >= 1);
 }
 
+TEST_CASE("the round is muster's, and 0 without it") {
+  EnvView environment;
+  CHECK(Session::open(environment)->round() == 0);
+  environment.set("MUSTER_ROUND", "3");
+  CHECK(Session::open(environment)->round() == 3);
+}
+
 TEST_CASE("an unknown backend is refused by name") {
   SessionOptions options;
   options.backend = "mpi";
