@@ -156,6 +156,14 @@ Error exec_error(std::string const& path, int number) {
   }
 }
 
+Error clone_error(int number) {
+  if (number == EMFILE || number == ENFILE) return from_errno(number, "cannot start a process");
+  auto const what = "cannot start a process: " + std::string(std::strerror(number));
+  if (number == ENOMEM) return {Errc::limit, what, "start fewer workers on this node"};
+  return {Errc::limit, what,
+          "raise the limit of processes (ulimit -u, pids.max of the cgroup), or start fewer"};
+}
+
 Error start_error(Failure const& failure, Command const& command) {
   auto const why = std::string(std::strerror(failure.error_number));
   switch (failure.step) {
@@ -216,10 +224,7 @@ Spawned spawn_all(std::span<Command const> commands, InheritedSignals const& inh
     StartClone const clone{become, &start, batch->stacks.at(i), kStackBytes, commands[i].cgroup};
     auto const pid = clone.stack == nullptr ? -1 : start_clone(clone, pidfd);
     if (pid < 0) {
-      note(spawned, i,
-           Error{Errc::limit, "cannot start a process: " + std::string(std::strerror(errno)),
-                 "raise the limit of processes (ulimit -u, pids.max of the cgroup), or start "
-                 "fewer"});
+      note(spawned, i, clone_error(errno));
       break;
     }
     spawned.children.emplace_back(pid, UniqueFd{pidfd});

@@ -125,7 +125,9 @@ Error from_errno(int error_number, std::string_view doing) {
         return Errc::system;
     }
   }();
-  return Error{code, std::string(doing) + ": " + std::generic_category().message(error_number), {}};
+  bool const no_descriptor = error_number == EMFILE || error_number == ENFILE;
+  return Error{code, std::string(doing) + ": " + std::generic_category().message(error_number),
+               no_descriptor ? "raise the limit of open files (ulimit -n)" : ""};
 }
 
 }  // namespace muster

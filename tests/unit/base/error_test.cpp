@@ -11,6 +11,8 @@ TEST_CASE("errno becomes a code that callers can branch on", "[base]") {
   CHECK(from_errno(EADDRINUSE, "bind").code == Errc::address_in_use);
   CHECK(from_errno(EACCES, "open").code == Errc::permission);
   CHECK(from_errno(ENOSPC, "write x").what == "write x: No space left on device");
+  CHECK(from_errno(EMFILE, "pipe2").hint.find("ulimit -n") != std::string::npos);
+  CHECK(from_errno(ENOSPC, "write x").hint.empty());
 }
 
 TEST_CASE("reserved exit codes are those of the README", "[base]") {
