@@ -43,13 +43,12 @@ sigset_t forwarded_signals(InheritedSignals const& inherited) {
   return set;
 }
 
-void forward(Ward& ward, signalfd_siginfo const& came) {
+bool ends_the_job(int signal) {
+  return signal == SIGTERM || signal == SIGINT || signal == SIGHUP || signal == SIGQUIT;
+}
+
+void send_signal_packet(Ward const& ward, signalfd_siginfo const& came) {
   auto const signal = static_cast<int>(came.ssi_signo);
-  if (signal == SIGINT) ward.interrupted = true;
-  if (!ward.channel) {
-    ::kill(ward.pid, signal);
-    return;
-  }
   bool const by_process = came.ssi_code == SI_USER || came.ssi_code == SI_QUEUE;
   ChannelPacket packet;
   packet.signal = signal;
@@ -57,6 +56,18 @@ void forward(Ward& ward, signalfd_siginfo const& came) {
   // Full only if the agent is stopped: then kill() reaches it when it goes on.
   if (::send(ward.channel.get(), &packet, sizeof packet, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
     ::kill(ward.pid, signal);
+}
+
+void forward(Ward& ward, signalfd_siginfo const& came) {
+  auto const signal = static_cast<int>(came.ssi_signo);
+  if (signal == SIGINT) ward.interrupted = true;
+  if (ward.channel) {
+    send_signal_packet(ward, came);
+  } else {
+    ::kill(ward.pid, signal);
+  }
+  // A stopped agent could not obey, and the job would never end.
+  if (ends_the_job(signal)) ::kill(ward.pid, SIGCONT);
 }
 
 void take_signals(Ward& ward, int signals) {

@@ -90,6 +90,16 @@ def test_stopped_workers_are_continued_to_end():
         assert job.wait(10) == 128 + signal.SIGTERM
 
 
+def test_a_stopped_agent_still_obeys():
+    for number, code in ((signal.SIGTERM, 128 + signal.SIGTERM), (signal.SIGINT, -signal.SIGINT)):
+        with shell_job(2, LINGER) as job:
+            wait_up(job, 2)
+            os.kill(job.agent(), signal.SIGSTOP)
+            job.popen.send_signal(number)
+            assert job.wait(20) == code
+            job.expect_nobody_left()
+
+
 def test_nohup_is_respected():
     def ignore_hup():
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
