@@ -62,8 +62,9 @@ WorkerPaths const& Attempt::paths(int local_rank) const {
 Result<SinkPointer> Attempt::filtered(bool is_stderr) {
   auto& sink = filtered_[is_stderr ? 1 : 0];
   if (!sink) {
-    MUSTER_TRY(auto file, open_log(filtered_path(folder_, is_stderr)));
-    sink = std::make_shared<Sink>(std::move(file));
+    auto const path = filtered_path(folder_, is_stderr);
+    MUSTER_TRY(auto file, open_log(path));
+    sink = std::make_shared<Sink>(std::move(file), path);
   }
   return sink;
 }
@@ -88,7 +89,7 @@ Result<int> Attempt::connect(AgentSetup const& setup, int local_rank, bool is_st
       descriptor = file.get();
       ready.held.push_back(std::move(file));
     } else {
-      stream.file = std::make_shared<Sink>(std::move(file));
+      stream.file = std::make_shared<Sink>(std::move(file), stream.path);
     }
   }
   if (plan.end == StreamEnd::pipe) {

@@ -13,6 +13,7 @@
 #include <mutex>
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <system_error>
 #include <thread>
 #include <unistd.h>
 #include <utility>
@@ -91,7 +92,8 @@ struct Pump::Body {
   std::array<Outlet, 2> console{Outlet{std::make_shared<Sink>(STDOUT_FILENO), 0, 0},
                                 Outlet{std::make_shared<Sink>(STDERR_FILENO), 0, 0}};
   std::array<Writer, 2> console_writers{Writer{kConsoleBytes}, Writer{kConsoleBytes}};
-  Writer file_writer{kFileBytes};
+  bool told_of_file = false;  // file_writer's thread only
+  Writer file_writer{kFileBytes, [this](Sink const& file, int error) { tell(file, error); }};
   std::string buffer = std::string(kReadBytes, '\0');
 
   void post(std::function<void(Body&)> command);
@@ -103,6 +105,8 @@ struct Pump::Body {
   void put(Writer& writer, Outlet& outlet, std::string bytes);
   void close_account(Writer& writer, Outlet& outlet);
   void close_all();
+  void say(std::string line);
+  void tell(Sink const& file, int error);
 };
 
 void Pump::Body::post(std::function<void(Body&)> command) {
@@ -225,6 +229,18 @@ void Pump::Body::close_all() {
   streams.clear();
 }
 
+void Pump::Body::say(std::string line) {
+  line += '\n';
+  console_writers[1].insist(console[1].sink, std::move(line));
+}
+
+// The first one only: on a full disk every file fails.
+void Pump::Body::tell(Sink const& file, int error) {
+  if (std::exchange(told_of_file, true)) return;
+  say("muster: log file '" + file.name + "' is cut: " + std::generic_category().message(error) +
+      " (make room, or give --log-dir another place; the job goes on)");
+}
+
 Pump::Pump() : body_(std::make_unique<Body>()) {}
 
 Pump::~Pump() {
@@ -258,8 +274,7 @@ void Pump::end_round() {
 }
 
 void Pump::say(std::string line) {
-  line += '\n';
-  body_->console_writers[1].insist(body_->console[1].sink, std::move(line));
+  body_->say(std::move(line));
 }
 
 bool Pump::finish(Duration patience) {

@@ -5,9 +5,12 @@
 #include <cstdlib>
 #include <fcntl.h>
 #include <memory>
+#include <optional>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <utility>
+#include <vector>
 
 namespace muster::launch {
 namespace {
@@ -35,6 +38,22 @@ std::string absolute(std::string const& path) {
   if (path.starts_with('/')) return path;
   std::unique_ptr<char, void (*)(void*)> const folder(::getcwd(nullptr, 0), std::free);
   return folder ? std::string(folder.get()) + "/" + path : path;
+}
+
+// As Python's tempfile, hence torchrun: the first place that takes a folder. A variable that is set
+// but empty is none.
+Result<std::string> make_temporary_folder(EnvView const& env) {
+  std::vector<std::string> places;
+  for (auto const* name : {"TMPDIR", "TEMP", "TMP"})
+    if (auto const place = env.get(name).value_or(""); !place.empty()) places.emplace_back(place);
+  for (auto const* place : {"/tmp", "/var/tmp", "/usr/tmp", "."}) places.emplace_back(place);
+  std::optional<Error> first;
+  for (auto const& place : places) {
+    auto made = make_unique_folder(absolute(place) + "/torchelastic_", 0700);
+    if (made) return made;
+    if (!first) first = std::move(made).error();
+  }
+  return *std::move(first);
 }
 
 // As mkdir -p.
@@ -72,8 +91,7 @@ Result<std::string> make_run_folder(RunOptions const& options, EnvView const& en
     base = absolute(*options.log_dir);  // a worker may change its folder
     MUSTER_CHECK(make_folders(base));
   } else {
-    auto const temporary = std::string(env.get("TMPDIR").value_or("/tmp"));
-    auto made = make_unique_folder(temporary + "/torchelastic_", 0700);
+    auto made = make_temporary_folder(env);
     if (!made) return explained(std::move(made).error());
     base = *std::move(made);
   }

@@ -13,7 +13,8 @@
 namespace muster::launch {
 
 // "<log dir>/<run id>_<8 characters>", made new; without --log-dir below a fresh
-// "torchelastic_XXXXXX" in TMPDIR. Empty with --log-dir=/dev/null. Errors name the folder.
+// "torchelastic_XXXXXX" in TMPDIR, TEMP, TMP, /tmp and so on: the first that can be written. Empty
+// with --log-dir=/dev/null. Errors name the folder.
 Result<std::string> make_run_folder(RunOptions const& options, EnvView const& env);
 
 // Makes a folder whose parent exists; one that is there already is fine.

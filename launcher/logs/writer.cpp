@@ -26,6 +26,8 @@ struct Writer::Body {
   std::size_t capacity = 0;
   bool ending = false;
   bool ended = false;
+  bool given_up = false;  // who made the writer may be gone
+  Failed failed;
   std::thread thread;
 
   void push(SinkPointer const& sink, std::string bytes, std::shared_ptr<Body> const& self);
@@ -67,10 +69,11 @@ void Writer::Body::run() {
     auto chunk = std::move(queue.front());
     queue.pop_front();
     lock.unlock();
-    if (chunk.sink->error_number.load() == 0)
-      if (int const error = write_all(chunk.sink->fd, chunk.bytes); error != 0)
-        chunk.sink->error_number.store(error);
+    int error = 0;
+    if (chunk.sink->error_number.load() == 0) error = write_all(chunk.sink->fd, chunk.bytes);
+    if (error != 0) chunk.sink->error_number.store(error);
     lock.lock();
+    if (error != 0 && failed && !given_up) failed(*chunk.sink, error);
     queued_bytes -= chunk.bytes.size();
     ++written_chunks;
     room.notify_all();
@@ -88,12 +91,16 @@ void Writer::Body::push(SinkPointer const& sink, std::string bytes,
   if (!thread.joinable() && !ended) thread = std::thread([self] { self->run(); });
 }
 
-Writer::Writer(std::size_t capacity_bytes) : body_(std::make_shared<Body>()) {
+Writer::Writer(std::size_t capacity_bytes, Failed failed) : body_(std::make_shared<Body>()) {
   body_->capacity = capacity_bytes;
+  body_->failed = std::move(failed);
 }
 
 Writer::~Writer() {
-  if (!finish(Duration::zero())) abandoned().push_back(std::move(body_->thread));
+  if (finish(Duration::zero())) return;
+  std::lock_guard const lock(body_->mutex);
+  body_->given_up = true;
+  abandoned().push_back(std::move(body_->thread));
 }
 
 bool Writer::offer(SinkPointer const& sink, std::string bytes, Duration patience) {

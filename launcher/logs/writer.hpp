@@ -10,6 +10,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -18,10 +19,12 @@ namespace muster::launch {
 // Where bytes go. Shared by those who queue and the thread that writes.
 struct Sink {
   explicit Sink(int borrowed) : fd(borrowed) {}
-  explicit Sink(UniqueFd file) : fd(file.get()), owned(std::move(file)) {}
+  explicit Sink(UniqueFd file, std::string path = {})
+      : fd(file.get()), owned(std::move(file)), name(std::move(path)) {}
 
   int fd;
   UniqueFd owned;
+  std::string name;
   // Set at the first error (EPIPE, EIO, ENOSPC): what comes later is dropped, the job goes on.
   std::atomic<int> error_number{0};
 };
@@ -29,7 +32,10 @@ using SinkPointer = std::shared_ptr<Sink>;
 
 class Writer {
  public:
-  explicit Writer(std::size_t capacity_bytes);
+  // A sink's first error, told on the writer's thread; must not call this writer.
+  using Failed = std::function<void(Sink const&, int error_number)>;
+
+  explicit Writer(std::size_t capacity_bytes, Failed failed = nullptr);
   // A thread that still blocks then is left where it is, for the process to take along.
   ~Writer();
   Writer(Writer const&) = delete;

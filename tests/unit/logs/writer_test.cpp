@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <fcntl.h>
 #include <string>
 
 using namespace muster;
@@ -80,4 +81,19 @@ TEST_CASE("a sink whose reader went away swallows the rest, and the others go on
   }
   CHECK(gone->error_number == EPIPE);
   CHECK(read_all(whole->read_end.get()) == "b");
+}
+
+TEST_CASE("the first error of a sink is told once, with its name", "[logs]") {
+  std::string told;
+  auto const failed = [&](Sink const& sink, int error) {
+    told += sink.name + (error == ENOSPC ? ": full;" : ": other;");
+  };
+  Writer writer(1'000, failed);
+  auto const full =
+      std::make_shared<Sink>(UniqueFd{::open("/dev/full", O_WRONLY | O_CLOEXEC)}, "it");
+  REQUIRE(full->owned);
+  writer.insist(full, "one");
+  writer.insist(full, "two");
+  CHECK(writer.finish(20s));
+  CHECK(told == "it: full;");
 }
