@@ -230,7 +230,8 @@ Result<void> check_reachable(RawOptions const& raw, EnvView const& env, RunOptio
                      "', which on every machine is the machine itself";
   if (slurm_job_of_several_nodes(env))
     return wrong(nodes + ", in a Slurm job of several nodes", remedy);
-  if (!has(raw, "rdzv-endpoint") && !has(raw, "master-addr"))
+  if (trimmed(text_of(raw, "rdzv-endpoint")).empty() &&
+      trimmed(text_of(raw, "master-addr")).empty())
     options.warnings.push_back(nodes + "; " + remedy);
   return ok();
 }

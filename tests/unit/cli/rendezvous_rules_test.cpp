@@ -148,6 +148,9 @@ TEST_CASE("several nodes without an endpoint are warned, in a Slurm job refused"
   auto const options = good(values);
   REQUIRE(options.warnings.size() == 1);
   CHECK(options.warnings[0].find("2 nodes are to meet at 'localhost'") == 0);
+  auto unset_variable = values;
+  unset_variable["rdzv-endpoint"] = "";
+  CHECK(good(unset_variable).warnings.size() == 1);
   auto const agents_here =
       Map{{"nnodes", "2"}, {"rdzv-backend", "c10d"}, {"rdzv-endpoint", "127.0.0.1:4000"}};
   CHECK(good(agents_here).warnings.empty());
