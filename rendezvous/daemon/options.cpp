@@ -23,7 +23,12 @@ std::variant<Options, Exit> parse(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (CLI::ParseError const& error) {
-    return Exit{app.exit(error) == 0 ? 0 : 2};
+    if (error.get_exit_code() == 0) return Exit{app.exit(error)};  // --help, --version
+    bool const is_port = error.get_name() == "ConversionError";    // the only number
+    log::error(to_string(Error{
+        Errc::bad_input, error.what(),
+        is_port ? "a port is a number from 0 to 65535" : "musterd --help lists the options"}));
+    return Exit{2};
   }
   auto const parsed = log::parse_level(level);
   if (!parsed) {
