@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 
-from launchers import LAUNCHERS, PROGRAMS, one_node, results, scratch
+from launchers import LAUNCHERS, PROGRAMS, one_node, results, scratch, unless_torch_aborts
 from muster_case import skip, torch_program
 
 os.environ.update(DS_ACCELERATOR="cpu", HF_HUB_OFFLINE="1", TOKENIZERS_PARALLELISM="false")
@@ -37,7 +37,8 @@ def main():
             seen = {}
             for launcher in LAUNCHERS:
                 begin = time.monotonic()
-                codes, output = one_node(launcher, ["--nproc-per-node=2"], [os.path.join(PROGRAMS, name), *arguments])
+                program = [os.path.join(PROGRAMS, name), *arguments]
+                codes, output = unless_torch_aborts(lambda: one_node(launcher, ["--nproc-per-node=2"], program))
                 seen[launcher] = results(output)
                 print(f"{launcher:10} {library:12} {time.monotonic() - begin:5.1f} s  {seen[launcher][-1:]}", flush=True)
                 if any(codes) or not seen[launcher]:

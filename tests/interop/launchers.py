@@ -38,6 +38,16 @@ def free_port():
         return listener.getsockname()[1]
 
 
+def unless_torch_aborts(start):
+    """What start() returns: (exit codes, output). PyTorch's gloo threads now and then abort a process that has finished and is
+    on its way out: that run says nothing about the launcher, and is repeated once."""
+    codes, output = start()
+    if any(codes) and "terminate called without an active exception" in output:
+        print("PyTorch aborted on its way out, once more", flush=True)
+        return start()
+    return codes, output
+
+
 class TwoNodes:
     """with TwoNodes() as nodes: nodes.start(launcher, options, program) gives two processes."""
 

@@ -10,7 +10,7 @@ import os
 import sys
 import time
 
-from launchers import DIGITS, LAUNCHERS, PROGRAMS, TwoNodes, finish, one_node, results, scratch
+from launchers import DIGITS, LAUNCHERS, PROGRAMS, TwoNodes, finish, one_node, results, scratch, unless_torch_aborts
 
 
 def program(name, *arguments):
@@ -28,23 +28,12 @@ def stages(folder):
     ]
 
 
-def run_one(launcher, start, workers, command):
-    """PyTorch's gloo threads now and then abort a process that has finished and is on its way out: that run says nothing
-    about the launcher, and is repeated once."""
-    for last in (False, True):
-        codes, output = start(launcher, workers, command)
-        if last or not any(codes) or "terminate called without an active exception" not in output:
-            return codes, output
-        print(f"{launcher}: PyTorch aborted on its way out, once more", flush=True)
-    raise AssertionError("not reached")
-
-
 def run_all(launcher, start):
     lines = {}
     with scratch() as folder:
         for name, workers, command in stages(folder):
             begin = time.monotonic()
-            codes, output = run_one(launcher, start, workers, command)
+            codes, output = unless_torch_aborts(lambda: start(launcher, workers, command))
             found = results(output)
             if any(codes) or not found:
                 print(output)
