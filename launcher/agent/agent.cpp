@@ -9,6 +9,7 @@
 #include "launcher/process/spawn.hpp"
 #include "rendezvous/base/env_contract.hpp"
 #include "rendezvous/base/now.hpp"
+#include "rendezvous/membership/settings.hpp"
 #include "rendezvous/net/listener.hpp"
 
 #include <algorithm>
@@ -54,7 +55,8 @@ Agent::Agent(asio::io_context& io, AgentSetup setup, MembershipLink& link, Pump&
       settings_(settings_of(setup_)),
       signals_(io, open_signals(setup_.inherited)),
       channel_(io, setup_.seat.channel),
-      timer_(io) {}
+      timer_(io),
+      word_(io) {}
 
 Agent::~Agent() = default;
 
@@ -62,6 +64,29 @@ void Agent::start() {
   watch_signals();
   watch_guardian();
   link_.join(*this);
+}
+
+// While workers run the guardian is told again and again that we can be fenced by the membership.
+// Should we be stopped, it ends us all when the other nodes have given this one up.
+void Agent::reassure_guardian() {
+  if (setup_.options.rendezvous == Rendezvous::local) return;
+  auto const& given = setup_.options.settings.dead_after;
+  Duration const dead = given ? Duration{*given} : membership::JobSettings{}.dead;
+  give_word(group_ ? dead : Duration::zero());
+  word_.expires_after(std::min<Duration>(dead / 5, std::chrono::seconds{1}));
+  word_.async_wait([this](net::error_code failure) {
+    if (!failure) reassure_guardian();
+  });
+}
+
+void Agent::give_word(Duration patience) {
+  using std::chrono::milliseconds;
+  ChannelPacket packet;
+  packet.notice = Notice::alive;
+  packet.patience_ms =
+      static_cast<std::uint32_t>(std::chrono::duration_cast<milliseconds>(patience).count());
+  // A stopped guardian's channel may be full: it has enough to read.
+  if (::send(channel_.native_handle(), &packet, sizeof packet, MSG_NOSIGNAL) < 0) return;
 }
 
 // The guardian is told before a worker is in it.
@@ -168,6 +193,7 @@ void Agent::new_group() {
   };
   group_ = std::make_unique<WorkerGroup>(io_, setup_.inherited, leaf_ ? &*leaf_ : nullptr,
                                          std::move(callbacks));
+  reassure_guardian();
 }
 
 Result<ReadyWorkers> Agent::make_ready() {
@@ -293,6 +319,7 @@ void Agent::carry_out(agent::WakeAt effect) {
 void Agent::carry_out(agent::Exit effect) {
   exit_code_ = effect.exit_code;
   stores_.clear();
+  give_word(Duration::zero());  // what is left, the console above all, may take its time
   io_.stop();
 }
 

@@ -73,6 +73,8 @@ class Agent final : private MembershipListener {
   void watch_signals();
   void take_packets();
   void watch_guardian();
+  void reassure_guardian();
+  void give_word(Duration patience);
 
   net::asio::io_context& io_;
   AgentSetup setup_;
@@ -101,7 +103,7 @@ class Agent final : private MembershipListener {
   int exit_code_ = 95;
 
   net::asio::posix::stream_descriptor signals_, channel_;
-  net::asio::steady_timer timer_;
+  net::asio::steady_timer timer_, word_;
 };
 
 }  // namespace muster::launch

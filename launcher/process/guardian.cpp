@@ -3,10 +3,14 @@
 
 #include "launcher/process/channel.hpp"
 #include "launcher/process/process_tree.hpp"
+#include "rendezvous/base/error.hpp"
+#include "rendezvous/base/now.hpp"
 #include "rendezvous/base/unique_fd.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <fcntl.h>
 #include <poll.h>
@@ -16,6 +20,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <utility>
 
 namespace muster::launch {
 namespace {
@@ -23,10 +28,16 @@ namespace {
 constexpr std::array kForwarded{SIGTERM, SIGINT,  SIGHUP,  SIGQUIT,
                                 SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT};
 
+constexpr Duration kOwnLateness = std::chrono::milliseconds{500};
+
 struct Ward {
   pid_t pid = 0;
   UniqueFd channel;  // unset: signals go by kill() (the first process of a container)
   bool interrupted = false;
+  Duration patience{};               // how long the agent may be silent
+  TimePoint due = TimePoint::max();  // its next word
+  bool extended = false;             // since its last word, for we were late ourselves
+  bool fenced = false;
   char leaf[sizeof(ChannelPacket::path)] = {};  // the workers' cgroup
 };
 
@@ -76,11 +87,39 @@ void take_signals(Ward& ward, int signals) {
     if (came.ssi_signo != SIGCHLD) forward(ward, came);
 }
 
+void await_word(Ward& ward, std::uint32_t patience_ms) {
+  ward.patience = std::chrono::milliseconds{patience_ms};
+  ward.due = patience_ms > 0 ? now() + ward.patience : TimePoint::max();
+  ward.extended = false;
+}
+
+int poll_timeout(Ward const& ward) {
+  if (ward.due == TimePoint::max()) return -1;
+  auto const left = std::chrono::ceil<std::chrono::milliseconds>(ward.due - now()).count();
+  return static_cast<int>(std::max<std::int64_t>(left, 0));
+}
+
+// A silent agent (stopped, starved) holds no lease any more: the other nodes go on without us, and
+// our workers must not. Where we were late, too (the machine was paused), it gets one more chance.
+void fence_if_silent(Ward& ward) {
+  auto const at = now();
+  if (at < ward.due) return;
+  bool const late = at > ward.due + kOwnLateness;
+  if (late && !std::exchange(ward.extended, true)) {
+    ward.due = at + ward.patience;
+    return;
+  }
+  ward.due = TimePoint::max();
+  ward.fenced = true;
+  ::kill(ward.pid, SIGKILL);
+}
+
 void take_packets(Ward& ward) {
   ChannelPacket packet;
   while (::recv(ward.channel.get(), &packet, sizeof packet, MSG_DONTWAIT) ==
          static_cast<ssize_t>(sizeof packet)) {
     if (packet.notice == Notice::suspend) ::raise(SIGSTOP);
+    if (packet.notice == Notice::alive) await_word(ward, packet.patience_ms);
     if (packet.notice == Notice::leaf) std::memcpy(ward.leaf, packet.path, sizeof ward.leaf - 1);
   }
 }
@@ -104,9 +143,10 @@ int watch(Ward& ward, InheritedSignals const& inherited) {
   int status = 0;
   std::array<pollfd, 2> watched{{{signals.get(), POLLIN, 0}, {ward.channel.get(), POLLIN, 0}}};
   while (!reap(ward.pid, status)) {  // SIGCHLD wakes the poll, so no death is missed
-    ::poll(watched.data(), watched.size(), -1);
+    ::poll(watched.data(), watched.size(), poll_timeout(ward));
     take_signals(ward, signals.get());
     if (ward.channel) take_packets(ward);
+    fence_if_silent(ward);
     if ((watched[1].revents & POLLHUP) != 0) watched[1].fd = -1;  // the agent is ending
   }
   return status;
@@ -134,7 +174,8 @@ std::optional<int> stand_in_for_init(InheritedSignals const& inherited) {
   auto const pid = ::fork();
   if (pid < 0) return std::nullopt;  // go on without: only strangers' orphans are at risk
   if (pid == 0) return std::nullopt;
-  Ward ward{pid, UniqueFd{}, false, {}};
+  Ward ward;
+  ward.pid = pid;
   return exit_code_of_status(watch(ward, inherited));
 }
 
@@ -142,12 +183,15 @@ int guard(Ward& ward, InheritedSignals const& inherited) {
   int const status = watch(ward, inherited);
   auto const end = end_descendants(std::chrono::seconds{10});
   if (ward.leaf[0] != '\0') ::rmdir(ward.leaf);  // fails where the agent has done it
-  if (WIFSIGNALED(status))
+  if (ward.fenced)
+    say("muster: the agent did not run for so long that the other nodes gave this one up; it was "
+        "ended with its workers (who stopped it, or starved the machine?)\n");
+  else if (WIFSIGNALED(status))
     say("muster: the agent was killed; its workers were ended with it (find out who killed it: "
         "the kernel log names the OOM killer)\n");
   if (!end.complete)
     say("muster: a process could not be killed within 10 s (state D: stuck in the kernel)\n");
-  int const code = exit_code_of_status(status);
+  int const code = ward.fenced ? exit_code_of(Errc::fenced) : exit_code_of_status(status);
   if (code == 128 + SIGINT && ward.interrupted) die_of(SIGINT);
   return code;
 }
@@ -186,7 +230,9 @@ std::optional<int> split_into_guardian_and_agent(InheritedSignals const& inherit
     return std::nullopt;
   }
   ::close(ends[1]);
-  Ward ward{pid, UniqueFd{ends[0]}, false, {}};
+  Ward ward;
+  ward.pid = pid;
+  ward.channel.reset(ends[0]);
   return guard(ward, inherited);
 }
 

@@ -135,6 +135,20 @@ def lost(hosting):
         wait_for("no worker survives", lambda: not processes_with(f"TWO_NODES_MARK={job.mark}"))
 
 
+def stopped():
+    """Nobody continues a stopped agent: its guardian ends it and its workers, for the other node gave them up."""
+    with Job("--nnodes=2", script=HOLD) as job:
+        host = job.start()
+        wait_for("the first node hosts", lambda: listens(job.port))
+        other = job.start()
+        for node in (host, other):
+            wait_for("its workers run", lambda node=node: len(lines(node, r"held \d")) == 2)
+        os.kill(agents_of(other)[0], signal.SIGSTOP)
+        assert host.wait(END + SPARE) == 81, host.output()
+        assert other.wait(END + SPARE) == 90, other.output()
+        wait_for("no worker survives", lambda: not processes_with(f"TWO_NODES_MARK={job.mark}"))
+
+
 def listens(port):
     wanted = f":{port:04X}"
     with open("/proc/net/tcp", encoding="ascii") as file:
@@ -244,6 +258,7 @@ CASES = {
     "failure": failure,
     "lost_member": lambda: lost(hosting=False),
     "lost_host": lambda: lost(hosting=True),
+    "stopped": stopped,
     "late": late,
     "elastic": elastic,
     "timeout": timeout,
