@@ -302,7 +302,9 @@ void Agent::carry_out(agent::ReportStopped effect) {
 
 void Agent::carry_out(agent::Leave const& effect) {
   left_ = true;
-  tell([this, effect] { link_.leave(effect.exit_code, effect.why); });
+  // Told on the other nodes, where it must say who.
+  auto why = "host " + setup_.host + ": " + effect.why;
+  tell([this, code = effect.exit_code, said = std::move(why)] { link_.leave(code, said); });
 }
 
 void Agent::carry_out(agent::Say const& effect) {

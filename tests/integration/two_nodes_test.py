@@ -216,6 +216,7 @@ def signaled():
         nodes[1].signal(signal.SIGTERM)
         for node in nodes:
             assert node.wait() != 0, node.output()
+        assert lines(nodes[0], r"host \S+: received SIGTERM"), nodes[0].output()
         wait_for("no worker survives", lambda: not processes_with(f"TWO_NODES_MARK={job.mark}"))
 
 
