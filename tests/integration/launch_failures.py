@@ -86,7 +86,8 @@ def test_a_spent_budget_ends_with_the_causes_code():
 
 
 def test_a_restart_waits_for_stubborn_workers_and_kills_them():
-    script = 'trap "" TERM; [ $RANK$TORCHELASTIC_RESTART_COUNT = 00 ] && exit 9; [ $TORCHELASTIC_RESTART_COUNT = 1 ] && exit 0; sleep 600; sleep 600'
+    first = 'while [ ! -e "$D/deaf" ]; do sleep 0.01; done; exit 9'  # not before the other one ignores SIGTERM
+    script = 'trap "" TERM; [ $RANK$TORCHELASTIC_RESTART_COUNT = 00 ] && { ' + first + '; }; : > "$D/deaf"; [ $TORCHELASTIC_RESTART_COUNT = 1 ] && exit 0; sleep 600; sleep 600'
     with shell_job(2, script, "--max-restarts=1", "--shutdown-timeout=1") as job:
         begin = time.monotonic()
         assert job.wait(20) == 0, job.stderr()
