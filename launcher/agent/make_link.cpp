@@ -60,6 +60,10 @@ RemoteLinkOptions remote_link_options(RunOptions const& options, NodeIdentity co
   if (options.endpoint) remote.port = options.endpoint->port;
   if (remote.port == 0) remote.port = is_static ? kDefaultStaticPort : kDefaultC10dPort;
   if (!is_static) remote.is_host = options.settings.is_host;  // static: node rank 0, always
+  // Elsewhere a name that nobody knows is a typing error, unless the user said how long to wait.
+  auto const patient =
+      options.rdzv_conf.contains("join_timeout") || options.rdzv_conf.contains("timeout");
+  remote.waits_for_name = patient || node.in_kubernetes;
   remote.job = job_settings(options);
   remote.facts.incarnation = incarnation;
   remote.facts.host = node.host_name;

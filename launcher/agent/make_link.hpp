@@ -11,6 +11,7 @@ namespace muster::launch {
 struct NodeIdentity {
   std::string host_name;
   std::uint32_t local_world_size = 1;
+  bool in_kubernetes = false;  // where the name of a pod resolves only once that pod is ready
 };
 
 membership::JobSettings job_settings(RunOptions const& options);

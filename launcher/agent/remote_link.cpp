@@ -111,8 +111,7 @@ void RemoteLink::resolve_and_bind() {
 void RemoteLink::resolved(net::error_code const& ec, std::vector<std::string> addresses) {
   if (over_ || service_) return;
   if (ec) {
-    problem({Errc::not_found, "cannot resolve host " + options_.host + ": " + ec.message(),
-             "check the name in --rdzv-endpoint or --master-addr"});
+    problem(net::unresolved(options_.host, ec));
     if (!over_) resolve_later();
     return;
   }
@@ -194,13 +193,16 @@ void RemoteLink::call() {
 }
 
 void RemoteLink::problem(Error const& error) {
-  if (error.code == Errc::not_found && can_never_resolve(options_.host)) return fail(error);
-  if (!last_problem_ && error.code == Errc::not_found)
+  auto const known = member_.state().welcome;
+  auto const unheard = error.code == Errc::not_found || error.code == Errc::timeout;
+  auto const hopeless = error.code == Errc::not_found && !options_.waits_for_name;
+  if (!known && (hopeless || (unheard && can_never_resolve(options_.host)))) return fail(error);
+  if (!last_problem_ && unheard)
     log::warning(to_string(error) + "; trying again until the join time is over");
   last_problem_ = error;
   // Nobody answers: the endpoint may have become ours to host (an agent beside us is gone, a name
   // points to us at last). Not once a host was heard: its job is not ours to begin anew.
-  if (dialer_ && may_host() && !member_.state().welcome) resolve_and_bind();
+  if (dialer_ && may_host() && !known) resolve_and_bind();
 }
 
 void RemoteLink::say(membership::Header header, membership::Message message) {

@@ -20,6 +20,7 @@ struct RemoteLinkOptions {
   std::string host;     // of the endpoint
   std::uint16_t port = 0;
   std::optional<bool> is_host;  // unset: found out by binding
+  bool waits_for_name = true;   // false: an endpoint whose name does not exist is an error at once
   membership::JobSettings job;
   membership::NodeFacts facts;
 };

@@ -100,7 +100,8 @@ int run_agent(Invocation invocation) {
   int code = 0;
   {
     asio::io_context io{1};
-    NodeIdentity const node{setup.host, static_cast<std::uint32_t>(setup.node.local_world_size)};
+    NodeIdentity const node{setup.host, static_cast<std::uint32_t>(setup.node.local_world_size),
+                            setup.env.get("KUBERNETES_SERVICE_HOST").has_value()};
     auto const link = make_link(io, setup.options, node);
     Agent agent(io, setup, *link, pump);
     agent.start();

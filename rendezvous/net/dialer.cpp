@@ -15,6 +15,14 @@ constexpr Duration kConnectPatience =
 
 }  // namespace
 
+Error unresolved(std::string const& host, error_code const& ec) {
+  auto const nobody_asked = ec == asio::error::host_not_found_try_again;
+  return {nobody_asked ? Errc::timeout : Errc::not_found,
+          "cannot resolve host " + host + ": " + ec.message(),
+          "check the name in --rdzv-endpoint or --master-addr; one that comes later is waited for "
+          "with --rdzv-conf=join_timeout=SECONDS"};
+}
+
 class Dialer::Body {
  public:
   Body(asio::io_context& io, std::string host, std::uint16_t port, std::string self_name,
@@ -84,8 +92,7 @@ void Dialer::Body::resolve(Ptr const& self) {
       [self](error_code const& ec, tcp::resolver::results_type const& addresses) {
         if (self->stopped_) return;
         if (!ec) return connect(self, addresses);
-        self->problem({Errc::not_found, "cannot resolve host " + self->host_ + ": " + ec.message(),
-                       "check the name in --rdzv-endpoint or --master-addr"});
+        self->problem(unresolved(self->host_, ec));
         if (!self->stopped_) pause(self);
       });
 }

@@ -10,6 +10,10 @@
 
 namespace muster::net {
 
+// Why a name has no address: not_found where it is known not to exist, timeout where nobody could
+// be asked (no answer from the name server).
+Error unresolved(std::string const& host, error_code const& ec);
+
 class Dialer {
  public:
   struct Callbacks {

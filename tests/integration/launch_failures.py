@@ -137,6 +137,11 @@ def test_a_taken_port_is_refused():
         refused(["--nnodes=1", "--master-addr=127.0.0.1", f"--master-port={port}", "--no-python", "true"], code=1, words=[port])
 
 
+def test_an_unknown_host_is_refused():
+    refused(["--nnodes=2", "--rdzv-backend=c10d", "--rdzv-endpoint=head.invalid:29400", "--no-python", "true"], code=1,
+            words=["head.invalid", "--rdzv-endpoint"])
+
+
 def test_impossible_options_are_refused():
     refused(["--nnodes=0", "--no-python", "true"], code=1, words=["nnodes"])
     refused(["--nproc-per-node=0", "--no-python", "true"], code=1, words=["nproc"])

@@ -57,6 +57,17 @@ TEST_CASE("c10d meets at the endpoint, by default at port 29400 of localhost", "
   CHECK(remote.facts.address == "10.0.0.7");
 }
 
+TEST_CASE("a name that does not exist is waited for in Kubernetes or if the user said how long",
+          "[links]") {
+  auto options = c10d_options();
+  CHECK_FALSE(remote_link_options(options, kNode, Incarnation{5}).waits_for_name);
+  auto pod = kNode;
+  pod.in_kubernetes = true;
+  CHECK(remote_link_options(options, pod, Incarnation{5}).waits_for_name);
+  options.rdzv_conf["join_timeout"] = "60";
+  CHECK(remote_link_options(options, kNode, Incarnation{5}).waits_for_name);
+}
+
 TEST_CASE("static names its rank and has its store at the endpoint", "[links]") {
   auto options = c10d_options();
   options.rendezvous = Rendezvous::static_ranks;

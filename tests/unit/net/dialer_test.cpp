@@ -77,6 +77,12 @@ TEST_CASE("what listens without a greeting is refused after the patience", "[net
   CHECK(caller.refused->code == Errc::protocol);
 }
 
+TEST_CASE("a name that does not exist differs from a name server that does not answer", "[net]") {
+  CHECK(unresolved("head", asio::error::host_not_found).code == Errc::not_found);
+  CHECK(unresolved("head", asio::error::host_not_found_try_again).code == Errc::timeout);
+  CHECK(unresolved("head", asio::error::host_not_found).what.find("head") != std::string::npos);
+}
+
 TEST_CASE("a name that does not resolve is a problem, not the end", "[net]") {
   asio::io_context io{1};
   Caller caller;
