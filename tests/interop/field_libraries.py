@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Hugging Face Trainer, Accelerate and DeepSpeed ZeRO-2 train a tiny model with the same losses under torchrun and muster."""
+"""field_libraries.py LIBRARY: Hugging Face Trainer, Accelerate or DeepSpeed ZeRO-2 trains a tiny model with the same losses under
+torchrun and muster."""
 
 import os
 import subprocess
@@ -26,30 +27,26 @@ def is_installed(library):
     return subprocess.run([torch_program(), "-c", find], check=False).returncode == 0
 
 
-def main():
-    failures, missing = 0, []
+def main(library):
+    failures = 0
+    if not is_installed(library):
+        skip(f"{library} is not installed (scripts/setup --with-peers)")
     with scratch() as folder:
-        for library, (name, *arguments) in programs(folder).items():
-            if not is_installed(library):
-                missing.append(library)
-                print(f"{library}: not installed, left out", flush=True)
-                continue
-            seen = {}
-            for launcher in LAUNCHERS:
-                begin = time.monotonic()
-                program = [os.path.join(PROGRAMS, name), *arguments]
-                codes, output = unless_torch_aborts(lambda: one_node(launcher, ["--nproc-per-node=2"], program))
-                seen[launcher] = results(output)
-                print(f"{launcher:10} {library:12} {time.monotonic() - begin:5.1f} s  {seen[launcher][-1:]}", flush=True)
-                if any(codes) or not seen[launcher]:
-                    print(output)
-                    failures += 1
-            if seen["torchrun"] != seen["muster run"]:
-                print(f"{library}: results differ: {seen}")
+        name, *arguments = programs(folder)[library]
+        program = [os.path.join(PROGRAMS, name), *arguments]
+        seen = {}
+        for launcher in LAUNCHERS:
+            begin = time.monotonic()
+            codes, output = unless_torch_aborts(lambda: one_node(launcher, ["--nproc-per-node=2"], program))
+            seen[launcher] = results(output)
+            print(f"{launcher:10} {library:12} {time.monotonic() - begin:5.1f} s  {seen[launcher][-1:]}", flush=True)
+            if any(codes) or not seen[launcher]:
+                print(output)
                 failures += 1
-        if len(missing) == len(programs(folder)):
-            skip(f"none of {', '.join(missing)} is installed (scripts/setup --with-peers)")
+        if seen["torchrun"] != seen["muster run"]:
+            print(f"{library}: results differ: {seen}")
+            failures += 1
     return 1 if failures else 0
 
 
-sys.exit(main())
+sys.exit(main(sys.argv[1]))
