@@ -9,6 +9,7 @@
 #include <atomic>
 #include <dlfcn.h>
 #include <map>
+#include <mutex>
 #include <oneapi/dnnl/dnnl.hpp>
 #include <optional>
 #include <string>
@@ -51,6 +52,14 @@ class OneThread {
   int before_;
 };
 
+// oneDNN shares compiled kernels between threads through a cache of its own, behind locks that a
+// race detector cannot see. Making and dropping primitives is rare, so one of our locks orders it
+// as well.
+std::mutex& kernel_cache() {
+  static std::mutex mutex;
+  return mutex;
+}
+
 // One thread's engine, stream and primitives: oneDNN's scratch memory belongs to the thread that
 // made a primitive, so they are not shared.
 class Primitives {
@@ -60,6 +69,14 @@ class Primitives {
     dnnl::matmul primitive;
     std::uint64_t last_used = 0;
   };
+
+  Primitives() = default;
+  Primitives(Primitives const&) = delete;
+  Primitives& operator=(Primitives const&) = delete;
+  ~Primitives() {
+    std::lock_guard const lock(kernel_cache());
+    entries_.clear();
+  }
 
   void run(Block const& block, float const* a, float const* b, float* c) {
     auto& entry = find(block);
@@ -80,6 +97,7 @@ class Primitives {
     ++now_;
     auto found = entries_.find(block);
     if (found == entries_.end()) {
+      std::lock_guard const lock(kernel_cache());
       if (entries_.size() == kMaxPrimitives) drop_oldest();
       found = entries_.emplace(block, make(block)).first;
     }
