@@ -3,6 +3,7 @@
 
 #include "rendezvous/base/bytes.hpp"
 
+#include <cstring>
 #include <type_traits>
 
 namespace muster::worker {
@@ -136,7 +137,9 @@ Result<std::size_t> missing_bytes(std::string_view bytes) {
 Result<ControlMessage> decode_control(std::string_view bytes) {
   MUSTER_TRY(auto const missing, missing_bytes(bytes));
   if (missing != 0) return bad_bytes("cut short");
-  Body body(bytes.substr(kControlPrefixBytes));
+  std::uint32_t length = 0;  // what follows belongs to the next message
+  std::memcpy(&length, bytes.data() + kControlPrefixBytes - sizeof length, sizeof length);
+  Body body(bytes.substr(kControlPrefixBytes, length));
   bool valid = true;
   ControlMessage message;
   switch (static_cast<unsigned char>(bytes[4])) {

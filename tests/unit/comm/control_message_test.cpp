@@ -44,6 +44,13 @@ TEST_CASE("a reader learns step by step how many bytes are missing") {
   }
 }
 
+TEST_CASE("what follows a control message belongs to the next one") {
+  auto const bytes = encode(Bye{});
+  auto const message = decode_control(bytes + bytes);
+  REQUIRE(message);
+  CHECK(std::holds_alternative<Bye>(*message));
+}
+
 TEST_CASE("a control message of another magic, type, length or body is refused") {
   auto bytes = encode(all_messages()[0]);
   auto wrong = bytes;
