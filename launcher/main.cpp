@@ -21,11 +21,13 @@ constexpr char kUsage[] =
     "\n"
     "  run        start a script on all workers of this node (all options of torchrun; run "
     "--help)\n"
+    "  simulate   play a job's rendezvous under virtual time, with faults (simulate --help)\n"
     "  COMMAND    anything else runs the program muster-COMMAND, where there is one\n"
     "\n"
     "  --version  print the version\n"
     "  --help     print this\n"
     "\n"
+    "The rendezvous daemon is a program of its own, musterd; a job of a few nodes needs none.\n"
     "Called by the name torchrun, it behaves as muster run.\n";
 
 std::string_view base_name(std::string_view path) {
@@ -34,7 +36,7 @@ std::string_view base_name(std::string_view path) {
 
 int run(std::string program, int argc, char** argv, int skip) {
   Invocation invocation;
-  invocation.inherited = take_over_signals();
+  invocation.inherited = take_over_start_state();
   if (auto const code = split_into_guardian_and_agent(invocation.inherited, invocation.seat))
     return *code;
   invocation.program = std::move(program);

@@ -2,7 +2,8 @@
 """The stages of scripts/test, which calls this after scripts/setup: run_stages.py full|quick SETUP_STATUS SETUP_SECONDS.
 
 Every stage runs, whatever failed before it. Counted are the tests that CTest ran in each build, the checks, the fuzz targets, and
-each setup or build that failed.
+each setup or build that failed. Integration and interop tests mostly wait: the sanitizer builds go on beside them, at the lowest
+priority, and a line with a build's time says how long the build took, not how long it was waited for.
 """
 
 import concurrent.futures
@@ -42,11 +43,12 @@ class Tally:
         self.failures.append(name)
 
     def stage(self, name, body):
-        """Runs body(tally) -> note; prints the line of the stage, and what failed in it."""
+        """Runs body(shown) -> note, or (note, seconds); prints the line of the stage, and what failed in it."""
         begin, failed, shown = time.monotonic(), self.failed, []
         note = body(shown)
+        note, seconds = note if isinstance(note, tuple) else (note, time.monotonic() - begin)
         result = "ok" if self.failed == failed else "FAILED"
-        self.say(f"{name:<32} {result:<6} {time.monotonic() - begin:7.1f} s   {note}")
+        self.say(f"{name:<32} {result:<6} {seconds:7.1f} s   {note}")
         for text in shown:
             self.say(text)
 
@@ -85,13 +87,19 @@ def checks(tally, shown):
     return f"{len(CHECKS)} checks"
 
 
-def build(tally, shown, preset, targets):
-    command = [*without_aslr(preset), "scripts/build", preset, *(["--", *targets] if targets else [])]
-    status, output = run(f"{preset}-build.log", command)
+def compiled(preset, targets, priority=()):
+    """(exit status, output, seconds) of a build."""
+    begin = time.monotonic()
+    command = [*priority, *without_aslr(preset), "scripts/build", preset, *(["--", *targets] if targets else [])]
+    return (*run(f"{preset}-build.log", command), time.monotonic() - begin)
+
+
+def build(tally, shown, preset, result):
+    status, output, seconds = result
     if status != 0:
         tally.fail(f"build {preset}")
         shown.append(tail(output, 60))
-    return f"build/{preset}"
+    return f"build/{preset}", seconds
 
 
 def reason_of(case, output):
@@ -170,6 +178,20 @@ def fuzz(tally, shown):
     return f"{len(targets)} targets, {seconds} s each"
 
 
+def sanitizers(tally):
+    """The release's longer tests, and the builds with sanitizers and their tests."""
+    with concurrent.futures.ThreadPoolExecutor(1) as builder:
+        builds = {
+            preset: builder.submit(compiled, preset, ["unit_tests"] + (["fuzzers"] if preset == "clang" else []), ["nice", "-n", "19"])
+            for preset in ("asan", "tsan", "clang")}
+        for label in ("integration", "interop"):
+            tally.stage(f"release: {label} tests", lambda shown, part=label: tests(tally, shown, "release", part, 1))
+        for preset, result in builds.items():
+            tally.stage(f"{preset}: build", lambda shown, p=preset, r=result: build(tally, shown, p, r.result()))
+            tally.stage(f"{preset}: unit tests", lambda shown, p=preset: tests(tally, shown, p, "unit|sim", CORES))
+    tally.stage("clang: fuzz", lambda shown: fuzz(tally, shown))
+
+
 def main():
     kind, setup_status, setup_seconds = sys.argv[1:]
     tally = Tally(open(os.path.join(LOGS, "log.txt"), "w", encoding="utf-8"))
@@ -178,16 +200,10 @@ def main():
         tally.fail("setup")
     tally.say(f"{'setup':<32} {'ok' if setup_status == '0' else 'FAILED':<6} {float(setup_seconds):7.1f} s")
     tally.stage("checks", lambda shown: checks(tally, shown))
-    tally.stage("release: build", lambda shown: build(tally, shown, "release", []))
+    tally.stage("release: build", lambda shown: build(tally, shown, "release", compiled("release", [])))
     tally.stage("release: unit tests", lambda shown: tests(tally, shown, "release", "unit|sim", CORES))
     if kind == "full":
-        for label in ("integration", "interop"):
-            tally.stage(f"release: {label} tests", lambda shown, part=label: tests(tally, shown, "release", part, 1))
-        for preset in ("asan", "tsan", "clang"):
-            targets = ["unit_tests"] + (["fuzzers"] if preset == "clang" else [])
-            tally.stage(f"{preset}: build", lambda shown, p=preset, t=targets: build(tally, shown, p, t))
-            tally.stage(f"{preset}: unit tests", lambda shown, p=preset: tests(tally, shown, p, "unit|sim", CORES))
-        tally.stage("clang: fuzz", lambda shown: fuzz(tally, shown))
+        sanitizers(tally)
     for name, reason in tally.skips:
         tally.say(f"skipped: {name}: {reason}")
     for name in tally.failures:

@@ -5,8 +5,10 @@
 
 #include "launcher/agent/worker_environment.hpp"
 #include "launcher/cli/options.hpp"
+#include "launcher/environment/networks.hpp"
 #include "launcher/process/guardian.hpp"
 #include "rendezvous/base/env_view.hpp"
+#include "rendezvous/net/security.hpp"
 
 #include <string>
 #include <vector>
@@ -20,9 +22,11 @@ struct AgentSetup {
   std::string interpreter_version;
   std::vector<std::vector<int>> cpus;  // by local rank; empty: not bound
   std::string host;                    // this machine's name, for reports
+  NetworkOffer network;                // by which other nodes may reach this one
   std::string boot_id;                 // tells whether two reports share a clock
-  InheritedSignals inherited;
+  Inherited inherited;
   AgentSeat seat;
+  net::Security::Ptr security;  // towards other nodes; null: nothing is asked
 };
 
 }  // namespace muster::launch

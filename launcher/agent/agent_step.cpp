@@ -83,6 +83,7 @@ void on(Turn& turn, agent::RoundCommitted const& event) {
   state.failure_open = false;
   state.report_at = TimePoint::max();
   state.signal_sent = 0;
+  state.fenced = false;
   state.phase = AgentPhase::running;
   turn.emit(agent::StartWorkers{});
 }
@@ -145,20 +146,36 @@ void on(Turn& turn, agent::GroupReleased const&) {
   }
   if (state.phase != AgentPhase::stopping) return;
   state.phase = AgentPhase::joining;
+  bool const fenced = std::exchange(state.fenced, false);
   if (state.failure_open) report_failure(turn);
   if (auto const owed = std::exchange(state.stop_owed, std::nullopt))
     turn.emit(agent::ReportStopped{*owed});
+  else if (fenced && !state.departure)
+    turn.emit(agent::ReportFenced{state.view->round});
   if (state.departure) depart(turn);
 }
 
 void on(Turn& turn, agent::StartFailed const& event) {
   auto& state = turn.state;
+  if (!has_workers(state)) return;  // of a round that was stopped meanwhile
   turn.emit(agent::Say{event.what});
   if (!state.departure) {
     state.departure = Departure{event.exit_code, event.what, true};
     turn.emit(agent::Leave{event.exit_code, event.what});
   }
   stop_workers(turn, SIGKILL, Duration::zero());
+}
+
+void on(Turn& turn, agent::OutputStalled const& event) {
+  auto& state = turn.state;
+  if (state.phase != AgentPhase::running) return;
+  auto const why = event.what + ", and --log-stall=stop was given";
+  turn.emit(agent::Say{why + ": stopping the workers"});
+  if (!state.departure) {
+    state.departure = Departure{1, why, true};
+    turn.emit(agent::Leave{1, why});
+  }
+  stop_workers(turn, SIGTERM, turn.settings.grace);
 }
 
 void suspend(Turn& turn) {
@@ -223,6 +240,15 @@ void on(Turn& turn, agent::SignalCame const& event) {
     return;
   }
   end_by_signal(turn, event);
+}
+
+// Whatever dies of SIGKILL from now on died of the guardian. What it overlooked (a worker that was
+// being started) dies of us.
+void on(Turn& turn, agent::Fenced const&) {
+  auto& state = turn.state;
+  if (!has_workers(state)) return;
+  if (state.phase == AgentPhase::running) state.fenced = true;
+  stop_workers(turn, SIGKILL, Duration::zero());
 }
 
 void on(Turn& turn, agent::GuardianGone const&) {

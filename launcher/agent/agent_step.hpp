@@ -68,6 +68,7 @@ struct AgentState {
   TimePoint exit_at = TimePoint::max();     // leaving: the end of the patience
   int signal_sent = 0;                      // what our workers were last asked to end with
   TimePoint kills_from = TimePoint::max();  // from then on a SIGKILL may be ours
+  bool fenced = false;                      // the guardian ended our workers, who had not failed
   int interrupts = 0;
 };
 
@@ -101,14 +102,19 @@ struct StartFailed {      // a worker could not be started; those before it run
   int exit_code = 1;
   std::string what;
 };
+struct OutputStalled {  // with --log-stall=stop: a console or file takes nothing any more
+  std::string what;
+};
 struct SignalCame {
   int signal = 0;
   int sender_pid = 0;  // 0: the terminal or the kernel
 };
+struct Fenced {};  // we did not run for so long that the guardian ended our workers
 struct GuardianGone {};
 struct Tick {};
-using Event = std::variant<RoundCommitted, StopOrdered, OutcomeTold, LinkFailed, WorkerEnded,
-                           GroupReleased, StartFailed, SignalCame, GuardianGone, Tick>;
+using Event =
+    std::variant<RoundCommitted, StopOrdered, OutcomeTold, LinkFailed, WorkerEnded, GroupReleased,
+                 StartFailed, OutputStalled, SignalCame, Fenced, GuardianGone, Tick>;
 
 // Effects, to be carried out in order.
 struct StartWorkers {
@@ -145,6 +151,10 @@ struct ReportStopped {
   RoundNumber round;
   friend bool operator==(ReportStopped, ReportStopped) = default;
 };
+struct ReportFenced {  // the round's workers were ended by the guardian: no failure of theirs
+  RoundNumber round;
+  friend bool operator==(ReportFenced, ReportFenced) = default;
+};
 struct Leave {
   int exit_code;
   std::string why;
@@ -162,8 +172,9 @@ struct Exit {
   int exit_code;
   friend bool operator==(Exit, Exit) = default;
 };
-using Effect = std::variant<StartWorkers, StopWorkers, KillWorkers, SignalWorkers, Freeze, Thaw,
-                            ReportFailure, ReportDone, ReportStopped, Leave, Say, WakeAt, Exit>;
+using Effect =
+    std::variant<StartWorkers, StopWorkers, KillWorkers, SignalWorkers, Freeze, Thaw, ReportFailure,
+                 ReportDone, ReportStopped, ReportFenced, Leave, Say, WakeAt, Exit>;
 
 }  // namespace agent
 

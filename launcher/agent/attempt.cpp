@@ -83,13 +83,13 @@ Result<int> Attempt::connect(AgentSetup const& setup, int local_rank, bool is_st
   if (plan.end == StreamEnd::inherited) return descriptor;
   if (plan.end == StreamEnd::null) return null_.get();
   if (plan.to_file) {
-    stream.path = is_stderr ? paths(local_rank).err : paths(local_rank).out;
-    MUSTER_TRY(auto file, open_log(stream.path));
+    auto const& path = is_stderr ? paths(local_rank).err : paths(local_rank).out;
+    MUSTER_TRY(auto file, open_log(path));
     if (plan.end == StreamEnd::file) {
       descriptor = file.get();
       ready.held.push_back(std::move(file));
     } else {
-      stream.file = std::make_shared<Sink>(std::move(file), stream.path);
+      stream.file = std::make_shared<Sink>(std::move(file), path);
     }
   }
   if (plan.end == StreamEnd::pipe) {
@@ -103,7 +103,7 @@ Result<int> Attempt::connect(AgentSetup const& setup, int local_rank, bool is_st
   }
   stream.prefix = line_prefix(options.log_line_prefix_template,
                               {options.role, local_rank, view_.rank_base + local_rank});
-  if (plan.end == StreamEnd::pipe || plan.keeps_tail) ready.streams.push_back(std::move(stream));
+  if (plan.end == StreamEnd::pipe) ready.streams.push_back(std::move(stream));
   return descriptor;
 }
 

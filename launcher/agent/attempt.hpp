@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // One round's workers on this node, made ready: folders, log files, pipes, command lines. Shell:
-// touches the disk. Lives for the round, since the failure report asks for its paths.
+// touches the disk (disk thread). Lives for the round, since the failure report asks for its paths.
 
 #include "launcher/agent/agent_setup.hpp"
 #include "launcher/agent/membership_link.hpp"
@@ -30,10 +30,11 @@ class Attempt {
 
   Result<ReadyWorkers> ready(AgentSetup const& setup);
 
-  // Empty strings where there is no such file.
-  WorkerPaths const& paths(int local_rank) const;
+  // By local rank; empty strings where there is no such file.
+  std::vector<WorkerPaths> const& paths() const { return paths_; }
 
  private:
+  WorkerPaths const& paths(int local_rank) const;
   Result<void> add(AgentSetup const& setup, int local_rank, ReadyWorkers& ready);
   Result<int> connect(AgentSetup const& setup, int local_rank, bool is_stderr, ReadyWorkers& ready);
   Result<SinkPointer> filtered(bool is_stderr);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/agent/endpoint_bind.hpp"
 
+#include "rendezvous/base/ip_address.hpp"
 #include "rendezvous/net/listener.hpp"
 
 #include <algorithm>
@@ -10,7 +11,7 @@ namespace {
 
 bool is_loopback_name(std::string const& host) {
   return host.empty() || host == "localhost" || host.ends_with(".localhost") ||
-         host == "localhost.localdomain" || host.starts_with("ip6-l");
+         host == "localhost.localdomain" || host == "ip6-localhost" || host == "ip6-loopback";
 }
 
 bool is_numeric(std::string const& host) {
@@ -27,6 +28,10 @@ bool is_loopback_address(std::string const& numeric) {
   if (ec) return false;
   if (address.is_v6() && address.to_v6().is_v4_mapped()) return numeric.starts_with("::ffff:127.");
   return address.is_loopback();
+}
+
+bool is_loopback_place(std::string const& host) {
+  return is_numeric(host) ? is_loopback_address(host) : is_loopback_name(host);
 }
 
 std::vector<std::string> bind_addresses(std::string const& host, std::string const& own_name,
@@ -50,10 +55,30 @@ std::variant<Bound, NotOurs, InUse, Error> bind_endpoint(net::asio::io_context& 
       continue;
     }
     if (acceptor.error().code == Errc::address_in_use) return InUse{};
-    if (acceptor.error().code == Errc::permission) return acceptor.error();
+    // Nothing that another address, or another node, would cure.
+    auto const code = acceptor.error().code;
+    if (code == Errc::permission || code == Errc::limit) return acceptor.error();
   }
   if (bound.empty()) return NotOurs{};
   return bound;
+}
+
+std::string listen_address(std::string const& given,
+                           std::span<membership::NodeNetwork const> networks) {
+  auto const ip = parse_ip(given);
+  if (!ip) return {};
+  if (is_loopback(*ip)) return given;
+  for (auto const& network : networks)
+    if (parse_ip(network.address) == ip) return with_zone(network.address, network.interface);
+  return {};
+}
+
+std::string dial_address(std::string const& address,
+                         std::span<membership::NodeNetwork const> networks) {
+  for (auto const& network : networks)
+    if (auto const own = parse_ip(network.address); own && own->is_v6 && is_link_local(*own))
+      return with_zone(address, network.interface);
+  return address;
 }
 
 bool can_never_resolve(std::string const& host) {

@@ -3,6 +3,7 @@
 
 #include "launcher/agent/link_member.hpp"
 
+#include "rendezvous/base/ip_address.hpp"
 #include "rendezvous/base/now.hpp"
 #include "rendezvous/base/overload.hpp"
 #include "rendezvous/membership/member_step.hpp"
@@ -25,8 +26,12 @@ membership::MemberState make_member(membership::NodeFacts facts, membership::Job
   return state;
 }
 
-LinkMember::LinkMember(membership::MemberState state, Shell shell)
-    : state_(std::move(state)), shell_(std::move(shell)) {}
+LinkMember::LinkMember(membership::MemberState state, LinkShell& shell)
+    : state_(std::move(state)), shell_(shell) {}
+
+control::Letter LinkMember::letter(membership::Message message) const {
+  return {membership::header_of(state_), std::move(message)};
+}
 
 void LinkMember::start(MembershipListener& listener) {
   listener_ = &listener;
@@ -61,10 +66,21 @@ void LinkMember::use_master(std::string address, std::uint16_t port) {
 void LinkMember::carry_out(member::Effect const& effect) {
   std::visit(
       Overload{
-          [this](member::Say const& e) { shell_.say(membership::header_of(state_), e.message); },
-          [this](member::OpenStoreNow const& e) { open_store(e.round); },
+          [this](member::Say const& e) { shell_.say(letter(e.message)); },
+          [this](member::CallSeat const& e) { shell_.call_seat(e.seat, letter(e.message)); },
+          [this](member::Reply const& e) { shell_.reply(e.to, letter(e.message)); },
+          [this](member::CallHost const& e) { shell_.call_host(e.host); },
+          [this](member::BecomeHost const& e) { shell_.become_host(e.host); },
+          [this](member::StepDown const& e) { shell_.step_down(e.by); },
+          [this](member::KeepLastWord const& e) { shell_.keep_last_word(e); },
+          [this](member::OpenStoreNow const& e) { open_store(e.wish); },
+          [this](member::AdmitToStore const& e) { admit_to_store(e.wish); },
+          [this](member::ProbePeers const& e) { shell_.probe(e.probe); },
           [this](member::StartWorkers const& e) { start_workers(e.commit); },
           [this](member::StopWorkers const& e) { listener_->on_stop(e.round, e.grace, e.why); },
+          [this](member::PauseWorkers const&) { listener_->on_pause(); },
+          [this](member::ResumeWorkers const&) { listener_->on_resume(); },
+          [this](member::Tell const& e) { listener_->on_note(e.text); },
           [this](member::Conclude const& e) { shell_.concluded(outcome_of(e.outcome)); },
           [this](member::GiveUp const& e) { shell_.gave_up(e.error); },
           [this](member::WakeAt const& e) { shell_.wake_at(e.at); },
@@ -72,9 +88,11 @@ void LinkMember::carry_out(member::Effect const& effect) {
       effect);
 }
 
-void LinkMember::open_store(RoundNumber round) {
-  auto const port = shell_.open_store ? shell_.open_store(round) : listener_->open_store(round);
-  membership::StoreOpened result{round, 0, {}};
+void LinkMember::open_store(membership::OpenStore const& message) {
+  StoreWish const wish{message.round, message.address, message.peers};
+  auto elsewhere = shell_.open_store(wish);
+  auto const port = elsewhere ? *std::move(elsewhere) : listener_->open_store(wish);
+  membership::StoreOpened result{wish.round, 0, {}};
   if (port)
     result.port = *port;
   else
@@ -82,14 +100,20 @@ void LinkMember::open_store(RoundNumber round) {
   post_event(member::StoreIsOpen{std::move(result)});
 }
 
+void LinkMember::admit_to_store(membership::OpenStore const& message) {
+  StoreWish const wish{message.round, message.address, message.peers};
+  if (!shell_.admit_to_store(wish)) listener_->admit_to_store(wish);
+}
+
 void LinkMember::start_workers(membership::Commit const& commit) {
-  auto view = view_of(commit);
+  auto view = view_of(commit, state_.facts.networks);
   if (!master_address_.empty()) view.master_addr = master_address_;
   if (master_port_ != 0) view.master_port = master_port_;
   listener_->on_round(view);
 }
 
-RoundView view_of(membership::Commit const& commit) {
+RoundView view_of(membership::Commit const& commit,
+                  std::span<membership::NodeNetwork const> networks) {
   auto const& record = commit.record;
   auto const& row = commit.row;
   RoundView view;
@@ -102,9 +126,14 @@ RoundView view_of(membership::Commit const& commit) {
   view.world_size = static_cast<int>(record.world_size);
   view.role_rank_base = static_cast<int>(row.role_rank_base);
   view.role_world_size = static_cast<int>(row.role_world_size);
-  view.master_addr = record.master.address;
+  view.master_addr = with_zone(record.master.address, row.interface);
   view.master_port = record.master.port;
   view.hosts = commit.hosts;
+  view.interface = row.interface;
+  for (auto const& network : networks)
+    if (auto const ip = parse_ip(network.address);
+        ip && network.interface == row.interface && network.address == row.address)
+      view.network = subnet_text(*ip, network.prefix_bits);
   return view;
 }
 

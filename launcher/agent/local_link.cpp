@@ -14,18 +14,15 @@ constexpr Incarnation kOnlyNode{1};
 membership::JobSettings settings_of(LocalLinkOptions const& options) {
   membership::JobSettings job;
   job.max_restarts = options.max_restarts;
-  job.leases = false;
+  job.leases = job.succession = false;
   job.store_at_endpoint = options.fixed_port;
   return job;
 }
 
 membership::NodeFacts facts_of(LocalLinkOptions const& options) {
-  membership::NodeFacts facts;
+  auto facts = options.facts;
   facts.incarnation = kOnlyNode;
-  facts.host = options.host_name;
-  facts.address = options.master_addr;
-  facts.local_world_size = options.local_world_size;
-  facts.role = options.role;
+  if (facts.address.empty()) facts.address = "127.0.0.1";
   return facts;
 }
 
@@ -35,27 +32,18 @@ membership::Host host_of(LocalLinkOptions const& options) {
   host.generation = Generation{1};
   host.epoch = Epoch{1};
   host.self = kOnlyNode;
-  host.name = options.host_name;
+  host.name = options.facts.host;
   return host;
 }
 
 }  // namespace
 
 LocalLink::LocalLink(Post post, LocalLinkOptions options)
-    : post_(post),
+    : post_(std::move(post)),
       job_(settings_of(options)),
       host_(host_of(options)),
       member_(make_member(facts_of(options), job_, options.run_id, "local", "this process"),
-              LinkMember::Shell{
-                  std::move(post),
-                  [this](membership::Header header, membership::Message message) {
-                    to_host(std::move(header), std::move(message));
-                  },
-                  [](TimePoint) {},  // nothing here waits for time
-                  [this](Outcome const& outcome) { listener_->on_outcome(outcome); },
-                  [this](Error const& error) { listener_->on_error(error); },
-                  nullptr,
-              }) {}
+              *this) {}
 
 void LocalLink::join(MembershipListener& listener) {
   listener_ = &listener;
@@ -71,16 +59,17 @@ void LocalLink::workers_done(RoundNumber round) {
   member_.post_event(membership::member::WorkersDone{round});
 }
 
-void LocalLink::stopped(RoundNumber round) {
-  member_.post_event(membership::member::WorkersStopped{round});
+void LocalLink::stopped(RoundNumber round, std::uint32_t unclean) {
+  member_.post_event(membership::member::WorkersStopped{round, unclean});
 }
 
 void LocalLink::leave(int exit_code, std::string why) {
   member_.post_event(membership::member::LeaveWanted{membership::Leave{exit_code, std::move(why)}});
 }
 
-void LocalLink::to_host(membership::Header header, membership::Message message) {
-  membership::Received event{std::move(header), std::move(message), "127.0.0.1", "127.0.0.1"};
+void LocalLink::say(control::Letter letter) {
+  membership::Received event{std::move(letter.header), std::move(letter.message), "127.0.0.1",
+                             "127.0.0.1"};
   post_([this, alive = std::weak_ptr<bool>(alive_), event = std::move(event)] {
     if (alive.expired()) return;
     auto step = membership::host_step(host_, event, now(), job_);

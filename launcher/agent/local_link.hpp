@@ -4,34 +4,32 @@
 // this process, without leases, sockets or timers. Control thread only.
 
 #include "launcher/agent/link_member.hpp"
+#include "launcher/agent/link_options.hpp"
 #include "rendezvous/membership/event.hpp"
 #include "rendezvous/membership/host.hpp"
 
 namespace muster::launch {
 
-struct LocalLinkOptions {
-  std::string run_id;
-  std::string host_name;
-  std::string role = "default";
-  std::uint32_t local_world_size = 1;
-  std::uint32_t max_restarts = 0;
-  std::string master_addr = "127.0.0.1";  // where open_store's port is reached
-  bool fixed_port = false;  // open_store always uses the same port: asked only when all workers of
-                            // the round before are dead
-};
+// Runs a function later on the control thread, never inside the call.
+using Post = std::function<void(std::function<void()>)>;
 
-class LocalLink final : public MembershipLink {
+class LocalLink final : public MembershipLink, private LinkShell {
  public:
   LocalLink(Post post, LocalLinkOptions options);
 
   void join(MembershipListener& listener) override;
   void workers_failed(WorkerFailure failure) override;
   void workers_done(RoundNumber round) override;
-  void stopped(RoundNumber round) override;
+  void stopped(RoundNumber round, std::uint32_t unclean) override;
   void leave(int exit_code, std::string why) override;
+  Duration silence() const override { return Duration::zero(); }
 
  private:
-  void to_host(membership::Header header, membership::Message message);
+  void post(std::function<void()> call) override { post_(std::move(call)); }
+  void say(control::Letter letter) override;
+  void wake_at(TimePoint) override {}  // nothing here waits for time
+  void concluded(Outcome const& outcome) override { listener_->on_outcome(outcome); }
+  void gave_up(Error const& error) override { listener_->on_error(error); }
 
   Post post_;
   membership::JobSettings job_;

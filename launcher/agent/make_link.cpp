@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <random>
+#include <unistd.h>
 
 namespace muster::launch {
 namespace {
@@ -16,6 +17,25 @@ Incarnation new_incarnation() {
   return Incarnation{(high << 32) | device()};
 }
 
+template <class Told>
+Told told(RunOptions const& options, NodeIdentity const& node) {
+  Told link;
+  link.run_id = options.run_id;
+  link.facts.host = node.host_name;
+  link.facts.role = options.role;
+  link.facts.local_world_size = node.local_world_size;
+  return link;
+}
+
+// Where other nodes call this one.
+template <class Told>
+Told told_by_network(RunOptions const& options, NodeIdentity const& node) {
+  auto link = told<Told>(options, node);
+  link.facts.address = node.network.address;
+  link.facts.networks = node.network.networks;
+  return link;
+}
+
 }  // namespace
 
 membership::JobSettings job_settings(RunOptions const& options) {
@@ -25,25 +45,25 @@ membership::JobSettings job_settings(RunOptions const& options) {
   job.max_nodes = static_cast<std::uint32_t>(options.nodes_max);
   job.max_restarts = static_cast<std::uint32_t>(options.max_restarts);
   job.given_ranks = job.store_at_endpoint = options.rendezvous == Rendezvous::static_ranks;
+  job.succession = !job.given_ranks;
+  job.expected = static_cast<std::uint32_t>(given.expected);
+  job.most_changes = static_cast<std::uint32_t>(given.membership_changes);
   job.quiet = given.last_call_timeout;
   job.join_timeout = given.join_timeout;
-  if (given.dead_after) job.dead = *given.dead_after;
-  job.fence = job.dead - job.dead / 5;
+  job.scale_interval = given.scale_interval;
+  if (given.dead_after) job.dead = job.dead_at_min = *given.dead_after;
+  if (given.dead_at_min) job.dead_at_min = *given.dead_at_min;
   job.lease_every = std::min<Duration>(given.keep_alive_interval, job.dead / 4);
   job.outcome_patience = std::min<Duration>(given.close_timeout, job.outcome_patience);
   return job;
 }
 
 LocalLinkOptions local_link_options(RunOptions const& options, NodeIdentity const& node) {
-  LocalLinkOptions local;
-  local.run_id = options.run_id;
-  local.host_name = node.host_name;
-  local.role = options.role;
-  local.local_world_size = node.local_world_size;
+  auto local = told<LocalLinkOptions>(options, node);
   local.max_restarts = static_cast<std::uint32_t>(options.max_restarts);
-  if (options.local_addr) local.master_addr = *options.local_addr;
+  if (options.local_addr) local.facts.address = *options.local_addr;
   if (options.endpoint) {
-    if (!options.endpoint->host.empty()) local.master_addr = options.endpoint->host;
+    if (!options.endpoint->host.empty()) local.facts.address = options.endpoint->host;
     local.fixed_port = options.endpoint->port != 0;
   }
   return local;
@@ -51,27 +71,44 @@ LocalLinkOptions local_link_options(RunOptions const& options, NodeIdentity cons
 
 RemoteLinkOptions remote_link_options(RunOptions const& options, NodeIdentity const& node,
                                       Incarnation incarnation) {
-  RemoteLinkOptions remote;
+  auto remote = told_by_network<RemoteLinkOptions>(options, node);
   auto const is_static = options.rendezvous == Rendezvous::static_ranks;
-  remote.run_id = options.run_id;
   remote.backend = options.rdzv_backend;
-  remote.host = "localhost";
-  if (options.endpoint && !options.endpoint->host.empty()) remote.host = options.endpoint->host;
-  if (options.endpoint) remote.port = options.endpoint->port;
-  if (remote.port == 0) remote.port = is_static ? kDefaultStaticPort : kDefaultC10dPort;
+  auto const default_port = is_static ? kDefaultStaticPort : kDefaultC10dPort;
+  auto places = options.endpoints;
+  if (places.empty()) places.push_back(options.endpoint.value_or(Endpoint{}));
+  for (auto const& [host, port] : places)
+    remote.places.push_back({host.empty() ? "localhost" : host, port == 0 ? default_port : port});
   if (!is_static) remote.is_host = options.settings.is_host;  // static: node rank 0, always
-  // Elsewhere a name that nobody knows is a typing error, unless the user said how long to wait.
-  auto const patient =
-      options.rdzv_conf.contains("join_timeout") || options.rdzv_conf.contains("timeout");
-  remote.waits_for_name = patient || node.in_kubernetes;
+  remote.may_begin = options.settings.may_begin;
+  remote.security = node.security;
+  remote.open_store = options.open_store;
   remote.job = job_settings(options);
   remote.facts.incarnation = incarnation;
-  remote.facts.host = node.host_name;
-  remote.facts.address = options.local_addr.value_or("");
-  if (is_static) remote.facts.given_rank = options.node_rank.value_or(0);
-  remote.facts.local_world_size = node.local_world_size;
-  remote.facts.role = options.role;
+  if (options.node_rank || is_static) remote.facts.given_rank = options.node_rank.value_or(0);
+  remote.facts.node_id = options.settings.node_id;
+  remote.facts.order_key = options.settings.order_key;
   return remote;
+}
+
+TorchrunLinkOptions torchrun_link_options(RunOptions const& options, NodeIdentity const& node) {
+  auto link = told_by_network<TorchrunLinkOptions>(options, node);
+  auto const [host, port] = options.endpoint.value_or(Endpoint{});
+  link.place = {host.empty() ? "localhost" : host, port == 0 ? kDefaultC10dPort : port};
+  link.is_host = options.settings.is_host;
+  link.store_ports = options.store_ports;
+  auto& settings = link.settings;
+  settings.nodes = {static_cast<std::uint32_t>(options.nodes_min),
+                    static_cast<std::uint32_t>(options.nodes_max)};
+  settings.max_restarts = static_cast<std::uint32_t>(options.max_restarts);
+  settings.join_timeout = options.settings.join_timeout;
+  settings.last_call = options.settings.last_call_timeout;
+  settings.close_timeout = options.settings.close_timeout;
+  settings.keep_alive = options.settings.keep_alive_interval;
+  settings.keep_alive_attempts = options.settings.keep_alive_attempts;
+  link.pid = ::getpid();
+  link.seed = new_incarnation().value;
+  return link;
 }
 
 std::unique_ptr<MembershipLink> make_link(net::asio::io_context& io, RunOptions const& options,
@@ -80,6 +117,8 @@ std::unique_ptr<MembershipLink> make_link(net::asio::io_context& io, RunOptions 
     auto post = [&io](std::function<void()> call) { net::asio::post(io, std::move(call)); };
     return std::make_unique<LocalLink>(post, local_link_options(options, node));
   }
+  if (options.settings.torchrun_peers)
+    return std::make_unique<TorchrunLink>(io, torchrun_link_options(options, node));
   return std::make_unique<RemoteLink>(io, remote_link_options(options, node, new_incarnation()));
 }
 

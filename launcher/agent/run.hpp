@@ -14,7 +14,7 @@ struct Invocation {
   std::string program;    // for texts: "muster run" or "torchrun"
   std::string called_as;  // argv[0]
   std::vector<std::string> args;
-  InheritedSignals inherited;
+  Inherited inherited;
   AgentSeat seat;
 };
 

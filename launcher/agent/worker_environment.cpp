@@ -97,6 +97,10 @@ Result<WorkerProgram> worker_program(EnvView const& parent, RunOptions const& op
   set(env::kErrorFile, error_file);
   set(env::kSignalsToHandle, options.signals_text);
   variables.try_emplace(env::kNcclAsyncErrorHandling, "1");
+  if (!round.interface.empty()) {
+    variables.try_emplace(env::kNcclSocketIfname, "=" + round.interface);
+    variables.try_emplace(env::kGlooSocketIfname, round.interface);
+  }
   if (options.virtual_local_rank) {
     MUSTER_TRY(auto device, one_device(parent, local_rank));
     set(env::kCudaVisibleDevices, std::move(device));

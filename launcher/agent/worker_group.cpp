@@ -2,7 +2,6 @@
 #include "launcher/agent/worker_group.hpp"
 
 #include "launcher/process/process_tree.hpp"
-#include "launcher/process/spawn.hpp"
 #include "rendezvous/base/now.hpp"
 
 #include <csignal>
@@ -27,34 +26,94 @@ struct WorkerGroup::Member {
 
   Child child;
   asio::posix::stream_descriptor watched;
+  bool end_held_back = false;
 };
 
-WorkerGroup::WorkerGroup(asio::io_context& io, InheritedSignals const& inherited, CgroupLeaf* leaf,
+WorkerGroup::WorkerGroup(asio::io_context& io, Inherited const& inherited, CgroupLeaf* leaf,
                          Callbacks callbacks)
-    : io_(io), inherited_(inherited), leaf_(leaf), callbacks_(std::move(callbacks)), timer_(io) {}
+    : io_(io),
+      inherited_(inherited),
+      leaf_(leaf),
+      callbacks_(std::move(callbacks)),
+      report_(io),
+      exec_timer_(io),
+      timer_(io) {}
 
-WorkerGroup::~WorkerGroup() = default;
+WorkerGroup::~WorkerGroup() {
+  stop_waiting_for_start();
+}
 
-Result<void> WorkerGroup::start(std::span<Command const> commands) {
-  auto spawned = spawn_all(commands, inherited_);
-  for (auto& child : spawned.children) {
+void WorkerGroup::start(std::vector<Command> commands, Duration patience) {
+  if (state_.released) return;
+  exec_patience_ = patience;
+  spawning_.emplace(std::move(commands), inherited_);
+  for (auto& child : spawning_->take_children()) {
     members_.emplace_back(io_, std::move(child));
     state_.workers.emplace_back();
     watch(members_.size() - 1);
   }
-  if (spawned.error) return *std::move(spawned.error);
-  return ok();
+  if (spawning_->report() >= 0)
+    await_start();
+  else
+    patience = Duration::zero();
+  exec_timer_.expires_after(patience);
+  exec_timer_.async_wait([this, alive = std::weak_ptr(alive_)](net::error_code failure) {
+    if (!failure && !alive.expired()) settle_start();
+  });
+}
+
+void WorkerGroup::await_start() {
+  if (!report_.is_open()) report_.assign(spawning_->report());
+  report_.async_wait(asio::posix::descriptor_base::wait_read,
+                     [this, alive = std::weak_ptr(alive_)](net::error_code failure) {
+                       if (failure || alive.expired() || settled_) return;
+                       spawning_->finished() ? settle_start() : await_start();
+                     });
+}
+
+void WorkerGroup::stop_waiting_for_start() {
+  settled_ = true;
+  exec_timer_.cancel();
+  if (report_.is_open()) report_.release();  // `spawning_` owns the descriptor
+}
+
+// All have executed, or one cannot, or the patience is over.
+void WorkerGroup::settle_start() {
+  if (settled_) return;
+  stop_waiting_for_start();
+  bool const finished = spawning_->finished();
+  auto error = spawning_->error();
+  if (!finished && !error)
+    error = Error{Errc::timeout,
+                  "a worker's program could not be loaded within " +
+                      std::to_string(exec_patience_ / std::chrono::seconds{1}) + " s",
+                  "the file system that holds it does not answer"};
+  if (finished) spawning_.reset();
+  callbacks_.on_started(error ? Result<void>(*std::move(error)) : ok());
+  for (std::size_t i = 0; i < members_.size(); ++i)
+    if (std::exchange(members_[i].end_held_back, false) && !state_.released) look_at(i);
 }
 
 void WorkerGroup::watch(std::size_t index) {
-  auto const on_readable = [this, index](net::error_code failure) {
-    if (failure) return;  // canceled: the group is over
-    auto const status = members_[index].child.peek();
-    if (!status) return watch(index);
-    callbacks_.on_ended(static_cast<int>(index), *status);
-    step(group::Ended{index});
-  };
-  members_[index].watched.async_wait(asio::posix::descriptor_base::wait_read, on_readable);
+  members_[index].watched.async_wait(
+      asio::posix::descriptor_base::wait_read,
+      [this, index, alive = std::weak_ptr(alive_)](net::error_code failure) {
+        if (!failure && !alive.expired()) look_at(index);  // canceled: the group is over
+      });
+}
+
+// A child that could not execute has said so before it ended.
+void WorkerGroup::look_at(std::size_t index) {
+  auto const status = members_[index].child.peek();
+  if (!status) return watch(index);
+  if (!settled_ && spawning_->finished()) settle_start();
+  if (!settled_) {
+    members_[index].end_held_back = true;
+    return;
+  }
+  if (state_.released) return;
+  callbacks_.on_ended(static_cast<int>(index), *status);
+  step(group::Ended{index});
 }
 
 void WorkerGroup::stop(int signal, Duration grace) {
@@ -87,8 +146,8 @@ void WorkerGroup::carry_out(group::Effect const& effect) {
     members_[one->worker].child.signal_group(SIGKILL);
   } else if (auto const* wake = std::get_if<group::WakeAt>(&effect)) {
     timer_.expires_after(std::max(Duration::zero(), wake->at - now()));
-    timer_.async_wait([this](net::error_code failure) {
-      if (!failure) step(group::Tick{});
+    timer_.async_wait([this, alive = std::weak_ptr(alive_)](net::error_code failure) {
+      if (!failure && !alive.expired()) step(group::Tick{});
     });
   } else if (std::holds_alternative<group::Release>(effect)) {
     release();
@@ -97,6 +156,7 @@ void WorkerGroup::carry_out(group::Effect const& effect) {
 
 void WorkerGroup::release() {
   timer_.cancel();
+  stop_waiting_for_start();
   for (auto& member : members_) {
     member.watched.cancel();
     member.child.signal_group(SIGKILL);

@@ -9,19 +9,27 @@
 #include "launcher/process/command.hpp"
 #include "launcher/process/group_step.hpp"
 #include "launcher/process/inherited.hpp"
+#include "launcher/process/spawn.hpp"
 #include "rendezvous/base/result.hpp"
 #include "rendezvous/net/asio.hpp"
 
 #include <deque>
 #include <functional>
 #include <memory>
-#include <span>
+#include <optional>
+#include <vector>
 
 namespace muster::launch {
+
+// How long a program may take to be loaded.
+inline constexpr Duration kExecPatience = std::chrono::seconds{20};
 
 class WorkerGroup {
  public:
   struct Callbacks {
+    // Every worker executes its program, or the error why one does not: then some of them may run,
+    // and kill() follows. Comes before any end.
+    std::function<void(Result<void>)> on_started;
     std::function<void(int local_rank, ExitStatus status)> on_ended;
     // Everybody is dead and reaped, whoever escaped included; `unclean` processes were not to be
     // killed (state D).
@@ -29,14 +37,15 @@ class WorkerGroup {
   };
 
   // `leaf`, which may be null, and `inherited` outlive the group.
-  WorkerGroup(net::asio::io_context& io, InheritedSignals const& inherited, CgroupLeaf* leaf,
+  WorkerGroup(net::asio::io_context& io, Inherited const& inherited, CgroupLeaf* leaf,
               Callbacks callbacks);
   ~WorkerGroup();  // what still runs is left to the guardian
   WorkerGroup(WorkerGroup const&) = delete;
   WorkerGroup& operator=(WorkerGroup const&) = delete;
 
-  // Starts all workers, by local rank. After an error some of them may run: kill() follows.
-  Result<void> start(std::span<Command const> commands);
+  // Starts all workers, by local rank; on_started follows, at the latest after `patience`. Once,
+  // and not after a stop: then nothing is started, and nothing follows.
+  void start(std::vector<Command> commands, Duration patience = kExecPatience);
   void stop(int signal, Duration grace);
   void kill();
   // To every worker's group, with no further consequence.
@@ -46,18 +55,28 @@ class WorkerGroup {
 
  private:
   struct Member;
+  void await_start();
+  void settle_start();
+  void stop_waiting_for_start();
   void watch(std::size_t index);
+  void look_at(std::size_t index);
   void step(group::Event const& event);
   void carry_out(group::Effect const& effect);
   void release();
 
   net::asio::io_context& io_;
-  InheritedSignals const& inherited_;
+  Inherited const& inherited_;
   CgroupLeaf* leaf_;
   Callbacks callbacks_;
+  std::optional<Spawning> spawning_;  // until it is settled, no end is told
+  bool settled_ = false;
+  Duration exec_patience_{};
+  net::asio::posix::stream_descriptor report_;
+  net::asio::steady_timer exec_timer_;
   std::deque<Member> members_;
   GroupState state_;
   net::asio::steady_timer timer_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
 }  // namespace muster::launch

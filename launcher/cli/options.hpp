@@ -4,6 +4,7 @@
 // by cli/parse.hpp from the command line and PET_* variables, never changed after that.
 
 #include "rendezvous/base/log.hpp"
+#include "rendezvous/base/port_range.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -68,12 +69,35 @@ struct RendezvousSettings {
       3'000};  // muster's quiet period; torchrun's default is 30 s
   std::chrono::milliseconds close_timeout{30'000};
   std::chrono::milliseconds keep_alive_interval{1'000};
-  std::optional<std::chrono::milliseconds>
-      dead_after;               // keep_alive_interval x attempts, only if given
+  std::chrono::milliseconds scale_interval{30'000};  // between rounds that newcomers bring
+  // A node that is silent for so long is lost: `dead`, or keep_alive_interval x attempts. Given, it
+  // holds in every case, unless dead_at_min says otherwise where the job cannot go on without it.
+  std::optional<std::chrono::milliseconds> dead_after, dead_at_min;
   std::optional<bool> is_host;  // unset: whoever can bind the endpoint's address
+  bool may_begin = true;        // bootstrap=never: joins a job that somebody else hosts, only
+  int expected = 0;             // nodes that are known to come; 0: not said
+  int membership_changes = 1'000;
+  std::string node_id, order_key;  // see membership::NodeFacts
+  // peers=torchrun: real torchrun agents take part, and their shared state decides. Their defaults
+  // hold then.
+  bool torchrun_peers = false;
+  int keep_alive_attempts = 3;
+};
+
+// PEM files: this node's certificate and its key, and the authority whose certificates it takes.
+struct TlsPaths {
+  std::string certificate, key, authority;
+
+  friend bool operator==(TlsPaths const&, TlsPaths const&) = default;
 };
 
 enum class EntryKind { script, module, no_python, run_path };
+// What happens when a console or log file takes nothing any more.
+enum class LogStall {
+  drop,   // lines are, and said to be; no worker is held up
+  block,  // a worker that writes there is held up, as by a plain pipe
+  stop,   // the workers are stopped
+};
 enum class NumaBinding { node, socket, exclusive, core_complex };
 
 struct RunOptions {
@@ -86,11 +110,18 @@ struct RunOptions {
   // Where the nodes meet. Also for Rendezvous::local, if the user gave an address or a port: then
   // the workers' store listens there; unset: on loopback, at a port of the system's choice.
   std::optional<Endpoint> endpoint;
+  std::vector<Endpoint> endpoints;  // c10d: all places of the endpoint, `endpoint` first
   std::string run_id;
   std::map<std::string, std::string> rdzv_conf;
   RendezvousSettings settings;
   std::optional<int> node_rank;           // static: always set; c10d: only if the user gave it
   std::optional<std::string> local_addr;  // how peers reach this node
+  std::string network;                    // by which interfaces, subnets or addresses; empty: any
+  std::vector<PortRange> store_ports;     // of the workers' store; empty: the system chooses
+  bool print_ports = false;               // say what must be open, start nothing
+  std::optional<std::string> token_file;  // the job's token; MUSTER_TOKEN is another way
+  std::optional<TlsPaths> tls;
+  bool open_store = false;  // stores take connections from everybody
 
   int max_restarts = 0;                                // job-wide
   std::chrono::milliseconds shutdown_timeout{30'000};  // death signal to SIGKILL
@@ -108,6 +139,7 @@ struct RunOptions {
   bool log_files_off = false;          // --log-dir=/dev/null: no files, no error file
   StreamSpec redirects;                // to files, tee included (torchrun's effective redirect)
   StreamSpec tee;
+  LogStall log_stall = LogStall::drop;
   std::optional<std::set<int>> local_ranks_filter;  // unset: all ranks reach the console
   std::vector<std::string> stdout_filters;
   std::vector<std::string> stderr_filters;

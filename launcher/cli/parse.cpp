@@ -105,9 +105,10 @@ std::variant<RawOptions, EarlyExit> collect(Caller const& caller, NormalizedLine
   } catch (CLI::ParseError const& error) {
     return usage_error(caller, error.what());
   }
-  if (!line.program)
+  bool const asks_only = raw.toggles.count("print-ports") != 0;
+  if (!line.program && !asks_only)
     return usage_error(caller, "the script is missing; it comes after the options");
-  raw.program = *std::move(line.program);
+  raw.program = std::move(line.program).value_or("");
   raw.args = std::move(line.args);
   return raw;
 }

@@ -2,43 +2,18 @@
 #include "launcher/cli/rendezvous_rules.hpp"
 
 #include "launcher/cli/nearest.hpp"
+#include "launcher/cli/rendezvous_conf.hpp"
 #include "launcher/cli/values.hpp"
+#include "rendezvous/base/names.hpp"
 
 #include <algorithm>
-#include <array>
 #include <limits>
 
 namespace muster::launch {
 namespace {
 
-using std::chrono::milliseconds;
-using std::chrono::seconds;
-
 constexpr std::uint16_t kStaticPort = 29500;  // torchrun's
 constexpr std::uint16_t kC10dPort = 29400;    // torchrun's
-constexpr seconds kStaticTimeout{900};        // torchrun's
-
-// Fields of torch's RendezvousParameters: torchrun fails on them with a TypeError.
-constexpr std::array<std::string_view, 6> kReservedKeys = {"backend",   "endpoint",  "run_id",
-                                                           "min_nodes", "max_nodes", "local_addr"};
-// What torchrun's handlers read.
-constexpr std::array<std::string_view, 14> kConfKeys = {
-    "rank",
-    "timeout",
-    "join_timeout",
-    "last_call_timeout",
-    "close_timeout",
-    "keep_alive_interval",
-    "keep_alive_max_attempt",
-    "is_host",
-    "store_type",
-    // From here on: they concern torchrun's own way through its store, and mean nothing here.
-    "read_timeout",
-    "heartbeat_timeout",
-    "heartbeat",
-    "use_libuv",
-    "cas_backoff_max_seconds",
-};
 
 std::string_view text_of(RawOptions const& raw, std::string_view name) {
   auto const found = raw.values.find(name);
@@ -51,90 +26,6 @@ bool has(RawOptions const& raw, std::string_view name) {
 
 Error wrong(std::string what, std::string hint) {
   return Error{Errc::bad_input, std::move(what), std::move(hint)};
-}
-
-class Conf {
- public:
-  explicit Conf(std::map<std::string, std::string> const& values) : values_(values) {}
-
-  bool has(std::string const& key) const { return values_.count(key) != 0; }
-
-  Result<void> whole(std::string const& key, long long least, std::optional<long long>& out) const {
-    auto const found = values_.find(key);
-    if (found == values_.end()) return ok();
-    constexpr long long kMost = 10'000'000;  // four months of seconds
-    auto const number = python_int(found->second);
-    if (!number || *number < least || *number > kMost)
-      return wrong("--rdzv-conf: " + key + "='" + found->second + "' is no whole number from " +
-                       std::to_string(least) + " on",
-                   "e.g. " + key + "=" + std::to_string(std::max(least, 60LL)));
-    out = number;
-    return ok();
-  }
-
-  Result<void> duration(std::string const& key, long long least, milliseconds& out) const {
-    std::optional<long long> number;
-    MUSTER_CHECK(whole(key, least, number));
-    if (number) out = seconds(*number);
-    return ok();
-  }
-
- private:
-  std::map<std::string, std::string> const& values_;
-};
-
-Result<void> check_keys(RunOptions& options) {
-  for (auto const& entry : options.rdzv_conf) {
-    auto const& key = entry.first;
-    if (std::find(kReservedKeys.begin(), kReservedKeys.end(), key) != kReservedKeys.end())
-      return wrong("--rdzv-conf: '" + key + "' is no setting of the rendezvous",
-                   "it has an option of its own: --rdzv-backend, --rdzv-endpoint, --rdzv-id, "
-                   "--nnodes, --local-addr");
-    if (std::find(kConfKeys.begin(), kConfKeys.end(), key) != kConfKeys.end()) continue;
-    auto const close = nearest(key, {kConfKeys.begin(), kConfKeys.end()});
-    options.warnings.push_back("--rdzv-conf: the key '" + key + "' is unknown and has no effect" +
-                               (close ? "; did you mean " + std::string(*close) + "?" : ""));
-  }
-  return ok();
-}
-
-Result<void> check_store_type(RunOptions const& options) {
-  auto const found = options.rdzv_conf.find("store_type");
-  if (found == options.rdzv_conf.end() || found->second == "tcp") return ok();
-  return Error{
-      Errc::unsupported, "--rdzv-conf: store_type=" + found->second + " is not supported, only tcp",
-      "nodes that share a folder reach each other by network too: leave store_type out and "
-      "give --rdzv-endpoint=HOST:PORT"};
-}
-
-Result<void> read_settings(RunOptions& options) {
-  MUSTER_CHECK(check_keys(options));
-  MUSTER_CHECK(check_store_type(options));
-  Conf const conf(options.rdzv_conf);
-  auto& settings = options.settings;
-  if (options.rdzv_backend == "static") settings.join_timeout = kStaticTimeout;
-  // torchrun's c10d ignores `timeout`, which people give when they mean join_timeout.
-  MUSTER_CHECK(conf.duration("timeout", 1, settings.join_timeout));
-  if (options.rdzv_backend == "c10d")
-    MUSTER_CHECK(conf.duration("join_timeout", 1, settings.join_timeout));
-  MUSTER_CHECK(conf.duration("last_call_timeout", 0, settings.last_call_timeout));
-  MUSTER_CHECK(conf.duration("close_timeout", 1, settings.close_timeout));
-  MUSTER_CHECK(conf.duration("keep_alive_interval", 1, settings.keep_alive_interval));
-  std::optional<long long> attempts;
-  MUSTER_CHECK(conf.whole("keep_alive_max_attempt", 1, attempts));
-  if (attempts || conf.has("keep_alive_interval")) {
-    // torchrun's rule: dead after interval x attempts, 5 s x 3 by default.
-    auto const interval =
-        conf.has("keep_alive_interval") ? settings.keep_alive_interval : milliseconds(seconds(5));
-    settings.dead_after = interval * attempts.value_or(3);
-  }
-  if (auto const is_host = options.rdzv_conf.find("is_host"); is_host != options.rdzv_conf.end()) {
-    settings.is_host = python_bool(is_host->second);
-    if (!settings.is_host)
-      return wrong("--rdzv-conf: is_host='" + is_host->second + "' is neither true nor false",
-                   "is_host=1 or is_host=0");
-  }
-  return ok();
 }
 
 Result<void> choose_backend(RawOptions const& raw, RunOptions& options) {
@@ -165,7 +56,7 @@ Result<void> choose_node_rank(RawOptions const& raw, RunOptions& options) {
       return wrong("--node-rank='" + std::string(text_of(raw, "node-rank")) + "' is no integer",
                    "0 for the first node");
   } else {
-    MUSTER_CHECK(Conf(options.rdzv_conf).whole("rank", 0, rank));
+    MUSTER_TRY(rank, rank_setting(options));
   }
   if (!rank && options.rdzv_backend == "static") rank = 0;
   if (!rank) return ok();
@@ -174,6 +65,9 @@ Result<void> choose_node_rank(RawOptions const& raw, RunOptions& options) {
                      std::to_string(options.nodes_max - 1),
                  "--nnodes=" + std::to_string(options.nodes_max) + " was given; ranks start at 0");
   options.node_rank = static_cast<int>(*rank);
+  if (options.settings.torchrun_peers && options.nodes_max > 1)
+    options.warnings.push_back(
+        "--node-rank has no effect with peers=torchrun: ranks are in the order of addresses");
   return ok();
 }
 
@@ -187,10 +81,30 @@ Result<std::optional<std::uint16_t>> master_port(RawOptions const& raw) {
   return std::optional(static_cast<std::uint16_t>(*port));
 }
 
+// "a:29500,b:29500": the places at which the nodes meet.
+Result<std::vector<Endpoint>> endpoint_list(std::string_view given) {
+  std::vector<Endpoint> places;
+  for (auto const& part : split(given, ',')) {
+    if (trimmed(part).empty() && !trimmed(given).empty())
+      return wrong("--rdzv-endpoint='" + std::string(given) + "' has an empty place",
+                   "HOST:PORT,HOST:PORT");
+    auto place = parse_endpoint(part, kC10dPort);
+    if (!place) return wrong("--rdzv-endpoint: " + place.error().what, place.error().hint);
+    if (std::find(places.begin(), places.end(), *place) != places.end())
+      return wrong("--rdzv-endpoint names '" + std::string(trimmed(part)) + "' twice",
+                   "each place once, in the same order on every node");
+    places.push_back(*std::move(place));
+  }
+  return places;
+}
+
 // torchrun's rule for static: the endpoint, else --master-addr and --master-port.
 Result<Endpoint> static_endpoint(RawOptions const& raw, std::optional<std::uint16_t> port) {
   auto const given = trimmed(text_of(raw, "rdzv-endpoint"));
   auto const default_port = port.value_or(kStaticPort);
+  if (given.find(',') != std::string_view::npos)
+    return wrong("--rdzv-endpoint names several places, but --rdzv-backend=static has one",
+                 "use --rdzv-backend=c10d, or name the host of node rank 0 alone");
   if (!given.empty()) {
     auto endpoint = parse_endpoint(given, default_port);
     if (!endpoint) return wrong("--rdzv-endpoint: " + endpoint.error().what, endpoint.error().hint);
@@ -214,9 +128,19 @@ bool slurm_job_of_several_nodes(EnvView const& env) {
   return false;
 }
 
+// Static ranks are all awaited: MIN means nothing, and whoever gives it meant c10d.
+void warn_of_elastic_static(RunOptions& options) {
+  if (options.rdzv_backend != "static" || options.nodes_min == options.nodes_max) return;
+  auto const most = std::to_string(options.nodes_max);
+  options.warnings.push_back("--nnodes=" + std::to_string(options.nodes_min) + ":" + most +
+                             " with --rdzv-backend=static, the default, waits for all " + most +
+                             " nodes; for nodes that come and go give --rdzv-backend=c10d, "
+                             "--rdzv-endpoint=HOST:PORT and --rdzv-id=NAME");
+}
+
 // Several nodes and an address that means each of them itself: they would never meet.
-Result<void> check_reachable(RawOptions const& raw, EnvView const& env, RunOptions& options) {
-  auto const& endpoint = *options.endpoint;
+Result<void> check_reachable(RawOptions const& raw, EnvView const& env, Endpoint const& endpoint,
+                             RunOptions& options) {
   if (endpoint.port == 0)
     return wrong(
         "the nodes cannot meet at port 0: only the node that listens learns which port it is",
@@ -236,6 +160,12 @@ Result<void> check_reachable(RawOptions const& raw, EnvView const& env, RunOptio
   return ok();
 }
 
+// A pod that is started anew under its name takes its old place.
+std::string pod_name(EnvView const& env) {
+  if (!env.get("KUBERNETES_SERVICE_HOST")) return {};
+  return std::string(env.get("HOSTNAME").value_or(""));
+}
+
 Result<void> choose_run_id(RawOptions const& raw, std::string_view fresh, bool is_fresh,
                            RunOptions& options) {
   bool const given = has(raw, "rdzv-id");
@@ -243,6 +173,10 @@ Result<void> choose_run_id(RawOptions const& raw, std::string_view fresh, bool i
   if (options.run_id.empty() && options.nodes_max > 1)
     return wrong("--rdzv-id is empty: each node would make up an id of its own",
                  "give the same name on all nodes, or leave it out");
+  if (!is_name(options.run_id))
+    return wrong("--rdzv-id is no name: it may have " + std::to_string(kMaxNameBytes) +
+                     " bytes, and no control character",
+                 "give a short name, the same on all nodes");
   if (options.run_id.empty() || (!given && is_fresh)) options.run_id = fresh;
   return ok();
 }
@@ -262,7 +196,7 @@ Result<void> settle_rendezvous(RawOptions const& raw, EnvView const& env,
   auto conf = parse_rdzv_conf(text_of(raw, "rdzv-conf"));
   if (!conf) return wrong("--rdzv-conf: " + conf.error().what, "e.g. join_timeout=300,is_host=1");
   options.rdzv_conf = *std::move(conf);
-  MUSTER_CHECK(read_settings(options));
+  MUSTER_CHECK(read_rendezvous_settings(options));
   MUSTER_CHECK(choose_node_rank(raw, options));
   MUSTER_TRY(auto const port, master_port(raw));
   bool const is_static = options.rdzv_backend == "static";
@@ -272,15 +206,24 @@ Result<void> settle_rendezvous(RawOptions const& raw, EnvView const& env,
   if (is_static && (named || options.nodes_max > 1)) {
     MUSTER_TRY(options.endpoint, static_endpoint(raw, port));
   } else if (options.nodes_max > 1) {
-    auto endpoint = parse_endpoint(text_of(raw, "rdzv-endpoint"), kC10dPort);
-    if (!endpoint) return wrong("--rdzv-endpoint: " + endpoint.error().what, endpoint.error().hint);
-    options.endpoint = *std::move(endpoint);
+    MUSTER_TRY(options.endpoints, endpoint_list(text_of(raw, "rdzv-endpoint")));
+    options.endpoint = options.endpoints.front();
   }
+  if (options.settings.torchrun_peers && options.endpoints.size() > 1)
+    return wrong("--rdzv-endpoint names " + std::to_string(options.endpoints.size()) +
+                     " places, of which torchrun's agents know the first alone",
+                 "give one place with peers=torchrun");
   options.rendezvous = options.nodes_max == 1 ? Rendezvous::local
                        : is_static            ? Rendezvous::static_ranks
                                               : Rendezvous::c10d;
+  warn_of_elastic_static(options);
   if (is_static) options.nodes_min = options.nodes_max;  // torchrun's static waits for MAX as well
-  if (options.nodes_max > 1) MUSTER_CHECK(check_reachable(raw, env, options));
+  if (options.nodes_max > 1) {
+    auto const places =
+        options.endpoints.empty() ? std::vector{*options.endpoint} : options.endpoints;
+    for (auto const& place : places) MUSTER_CHECK(check_reachable(raw, env, place, options));
+    if (options.settings.node_id.empty()) options.settings.node_id = pod_name(env);
+  }
   return choose_run_id(raw, fresh_run_id, options.nodes_max == 1 && !(is_static && named), options);
 }
 

@@ -82,7 +82,7 @@ void read_signals(RawOptions const& raw, RunOptions& options) {
 Result<void> read_entry(RawOptions const& raw, RunOptions& options) {
   options.program = raw.program;
   options.args = raw.args;
-  if (raw.program.empty())
+  if (raw.program.empty() && !options.print_ports)
     return wrong("the script's name is empty", "is a variable unset in the command?");
   bool const no_python = is_on(raw, "no-python");
   bool const module = is_on(raw, "module");
@@ -147,10 +147,29 @@ Result<void> read_logs(RawOptions const& raw, EnvView const& env, RunOptions& op
     MUSTER_TRY(auto ranks, parsed(raw, "local-ranks-filter", parse_rank_set));
     options.local_ranks_filter = std::move(ranks);
   }
+  auto const stall = text_or_default(raw, "log-stall");
+  if (stall == "block") options.log_stall = LogStall::block;
+  if (stall == "stop") options.log_stall = LogStall::stop;
   options.stdout_filters = parse_words(text_or_default(raw, "duplicate-stdout-filters"));
   options.stderr_filters = parse_words(text_or_default(raw, "duplicate-stderr-filters"));
   if (auto const prefix = env.get("TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE"))
     options.log_line_prefix_template = std::string(*prefix);
+  return ok();
+}
+
+Result<void> read_security(RawOptions const& raw, RunOptions& options) {
+  if (auto path = text_or_default(raw, "token-file"); !path.empty())
+    options.token_file = std::move(path);
+  options.open_store = is_on(raw, "open-store");
+  TlsPaths tls{text_or_default(raw, "tls-cert"), text_or_default(raw, "tls-key"),
+               text_or_default(raw, "tls-ca")};
+  auto const given =
+      int(!tls.certificate.empty()) + int(!tls.key.empty()) + int(!tls.authority.empty());
+  if (given == 3) options.tls = std::move(tls);
+  if (given == 1 || given == 2)
+    return wrong("TLS needs all of --tls-cert, --tls-key and --tls-ca; given are " +
+                     std::to_string(given) + " of them",
+                 "both sides show a certificate and check the other's");
   return ok();
 }
 
@@ -168,6 +187,32 @@ Result<void> read_log_level(RawOptions const& raw, EnvView const& env, RunOption
   return ok();
 }
 
+Result<void> read_networks(RawOptions const& raw, RunOptions& options) {
+  options.network = text_or_default(raw, "network");
+  options.print_ports = is_on(raw, "print-ports");
+  if (auto const address = text_or_default(raw, "local-addr"); !address.empty()) {
+    MUSTER_TRY(auto const endpoint, parsed(raw, "local-addr", [](std::string_view text) {
+                 return parse_endpoint(
+                     text.front() == '[' ? std::string(text) : "[" + std::string(text) + "]", 0);
+               }));
+    options.local_addr = endpoint.host;
+  }
+  if (!text_or_default(raw, "store-ports").empty()) {
+    MUSTER_TRY(options.store_ports, parsed(raw, "store-ports", parse_port_ranges));
+  }
+  return ok();
+}
+
+// What was given and changes nothing in this job.
+void warn_of_networks(RunOptions& options) {
+  if (!options.network.empty() && options.nodes_max == 1)
+    options.warnings.push_back("--network has no effect: this job has one node");
+  auto const endpoint_port = options.endpoint ? options.endpoint->port : 0;
+  if (!options.store_ports.empty() && options.rendezvous != Rendezvous::c10d && endpoint_port != 0)
+    options.warnings.push_back("--store-ports has no effect: the workers' store is at port " +
+                               std::to_string(endpoint_port) + ", that of the endpoint");
+}
+
 }  // namespace
 
 Result<RunOptions> validate(RawOptions const& raw, EnvView const& env,
@@ -178,13 +223,7 @@ Result<RunOptions> validate(RawOptions const& raw, EnvView const& env,
   options.nodes_max = range.second;
   MUSTER_TRY(options.nproc, parsed(raw, "nproc-per-node", parse_nproc));
   options.role = text_or_default(raw, "role");
-  if (auto const address = text_or_default(raw, "local-addr"); !address.empty()) {
-    MUSTER_TRY(auto const endpoint, parsed(raw, "local-addr", [](std::string_view text) {
-                 return parse_endpoint(
-                     text.front() == '[' ? std::string(text) : "[" + std::string(text) + "]", 0);
-               }));
-    options.local_addr = endpoint.host;
-  }
+  MUSTER_CHECK(read_networks(raw, options));
   MUSTER_CHECK(read_numbers(raw, options));
   MUSTER_CHECK(read_shutdown_timeout(raw, env, options));
   read_signals(raw, options);
@@ -193,11 +232,9 @@ Result<RunOptions> validate(RawOptions const& raw, EnvView const& env,
   MUSTER_CHECK(refuse_plugins(raw, options));
   MUSTER_CHECK(read_logs(raw, env, options));
   MUSTER_CHECK(read_log_level(raw, env, options));
+  MUSTER_CHECK(read_security(raw, options));
   MUSTER_CHECK(settle_rendezvous(raw, env, fresh_run_id, options));
-  if (options.nodes_max > 1 && env.get("MUSTER_TOKEN"))
-    options.warnings.push_back(
-        "MUSTER_TOKEN has no effect: connections between nodes are not authenticated; keep the "
-        "endpoint's port inside your network");
+  warn_of_networks(options);
   return options;
 }
 

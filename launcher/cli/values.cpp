@@ -276,6 +276,29 @@ Result<std::map<std::string, std::string>> parse_rdzv_conf(std::string_view text
   return conf;
 }
 
+Result<std::vector<PortRange>> parse_port_ranges(std::string_view text) {
+  std::vector<PortRange> ranges;
+  std::size_t count = 0;
+  for (auto const& part : split(text, ',')) {
+    auto const dash = part.find('-');
+    auto const first = parse_port(trimmed(std::string_view(part).substr(0, dash)));
+    auto const last = dash == std::string::npos
+                          ? first
+                          : parse_port(trimmed(std::string_view(part).substr(dash + 1)));
+    if (!first || !last || *first == 0 || *last < *first)
+      return wrong(quoted(part) + " is neither a port nor a range of ports",
+                   "e.g. 29600-29620,29700");
+    ranges.push_back({*first, *last});
+    count += ranges.back().size();
+  }
+  if (count <= kPortRests)
+    return wrong(
+        quoted(text) + " names " + std::to_string(count) + " of at least " +
+            std::to_string(kPortRests + 1) + " ports",
+        "each round has a port that the next " + std::to_string(kPortRests) + " rounds do not use");
+  return ranges;
+}
+
 SignalList parse_signals(std::string_view text) {
   SignalList list;
   for (auto const& part : split(text, ',')) {

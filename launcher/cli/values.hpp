@@ -41,6 +41,9 @@ Result<Endpoint> parse_endpoint(std::string_view text, std::uint16_t default_por
 // "key=value,key=value", both sides trimmed and not empty.
 Result<std::map<std::string, std::string>> parse_rdzv_conf(std::string_view text);
 
+// "29600-29620,29700": enough for kPortRests rounds and the next one.
+Result<std::vector<PortRange>> parse_port_ranges(std::string_view text);
+
 struct SignalList {
   std::vector<int> numbers;          // without repeats, in the order given
   std::vector<std::string> unknown;  // names that this system does not have

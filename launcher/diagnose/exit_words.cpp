@@ -38,6 +38,13 @@ std::string advice_for_signal(FailedWorker const& worker) {
   }
 }
 
+// A script that lacks its library has most often met another Python than its user meant.
+bool lacks_a_module(FailedWorker const& worker) {
+  auto const& tail = worker.stderr_tail;
+  return worker.message.rfind("ModuleNotFoundError", 0) == 0 ||
+         (!tail.empty() && tail.back().find("ModuleNotFoundError: No module named") == 0);
+}
+
 }  // namespace
 
 std::string signal_name(int signal) {
@@ -68,6 +75,9 @@ std::string exit_advice(FailedWorker const& worker) {
   if (worker.exit_code > 128 && worker.exit_code <= 128 + SIGSYS)
     return "128 + " + std::to_string(worker.exit_code - 128) + ": a child of it was killed by " +
            signal_name(worker.exit_code - 128);
+  if (lacks_a_module(worker))
+    return "muster's first line names the Python that ran it; for another one activate its "
+           "environment, or set PYTHON_EXEC";
   return {};
 }
 

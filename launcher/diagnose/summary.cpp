@@ -85,14 +85,23 @@ std::vector<std::string> worth_showing(std::vector<std::string> const& tail) {
   return {tail.begin() + static_cast<std::ptrdiff_t>(begin), tail.end()};
 }
 
+// PyTorch puts "[rank2]: " before each line of an uncaught exception.
+std::string_view without_rank(std::string_view line) {
+  if (line.rfind("[rank", 0) != 0) return line;
+  auto const end = line.find("]: ");
+  return end == std::string_view::npos ? line : line.substr(end + 3);
+}
+
 // The first line of its message; without one, what a traceback on stderr ends with.
 std::string reason_of(FailedWorker const& worker) {
   if (!worker.message.empty()) return worker.message.substr(0, worker.message.find('\n'));
   if (worker.signal != 0 || worker.stderr_tail.empty()) return {};
   auto const lines = worth_showing(worker.stderr_tail);
   if (lines.front().find("Traceback") == std::string::npos) return {};
-  for (auto line = lines.rbegin(); line != lines.rend(); ++line)
-    if (!line->empty() && line->front() != ' ') return *line;
+  for (auto line = lines.rbegin(); line != lines.rend(); ++line) {
+    auto const text = without_rank(*line);
+    if (!text.empty() && text.front() != ' ') return std::string(text);
+  }
   return {};
 }
 

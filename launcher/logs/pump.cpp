@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <fcntl.h>
+#include <deque>
 #include <mutex>
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -31,54 +31,60 @@ constexpr std::size_t kSettleBytes = 8u << 20;
 struct Outlet {
   SinkPointer sink;
   std::size_t dropped_lines = 0, dropped_bytes = 0;
+  bool stall_told = false;
+};
+
+// What a stream has read and nobody took yet (LogStall::block).
+struct Held {
+  Writer* writer;
+  SinkPointer sink;
+  std::string bytes;
 };
 
 struct Stream {
   explicit Stream(PumpStream from)
       : source(std::move(from)),
         text(source.plan.prefixed ? source.prefix : std::string()),
-        file{source.file, 0, 0},
-        filtered{source.filtered, 0, 0} {}
+        file{source.file, 0, 0, false},
+        filtered{source.filtered, 0, 0, false} {}
 
   PumpStream source;
   LineSplitter lines;
   ConsoleText text;
   TailRing tail;
   Outlet file, filtered;
+  std::deque<Held> held;
 };
 
 std::size_t count_lines(std::string_view bytes) {
   return static_cast<std::size_t>(std::count(bytes.begin(), bytes.end(), '\n'));
 }
 
-// The line that stands in a stream where something is missing.
-std::string account_of(Outlet const& outlet) {
-  return "[muster: " + std::to_string(outlet.dropped_lines) + " lines (" +
-         std::to_string(outlet.dropped_bytes) +
-         " bytes) were dropped here: the reader did not take them]\n";
+std::string amount(std::size_t lines, std::size_t bytes) {
+  return std::to_string(lines) + (lines == 1 ? " line (" : " lines (") + std::to_string(bytes) +
+         " bytes)";
 }
 
-// The last lines of a log file that the worker wrote itself.
-std::vector<std::string> tail_of_file(std::string const& path) {
-  UniqueFd const file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
-  if (!file) return {};
-  auto const size = ::lseek(file.get(), 0, SEEK_END);
-  auto const from = std::max<off_t>(0, size - static_cast<off_t>(kReadBytes));
-  std::string bytes(kReadBytes, '\0');
-  auto const got = ::pread(file.get(), bytes.data(), bytes.size(), from);
-  bytes.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
-  if (from > 0) bytes.erase(0, bytes.find('\n') + 1);  // the first line is cut
-  LineSplitter lines;
-  TailRing tail;
-  lines.feed(bytes, [&](std::string_view line) { tail.add(line); });
-  lines.finish([&](std::string_view line) { tail.add(line); });
-  return tail.lines();
+// The line that stands in a stream where something is missing.
+std::string account_of(Outlet const& outlet) {
+  return "[muster: " + amount(outlet.dropped_lines, outlet.dropped_bytes) +
+         (outlet.dropped_lines == 1 ? " was" : " were") +
+         " dropped here: the reader did not take " + (outlet.dropped_lines == 1 ? "it" : "them") +
+         "]\n";
+}
+
+std::string name_of(Sink const& sink) {
+  if (!sink.name.empty()) return "log file '" + sink.name + "'";
+  return sink.fd == STDERR_FILENO ? "the console (stderr)" : "the console (stdout)";
 }
 
 }  // namespace
 
 struct Pump::Body {
-  Body() : wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+  explicit Body(LogStall wanted) : stall(wanted), wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+
+  LogStall const stall;
+  std::function<void(std::string)> on_stall;
 
   // Shared with the control thread.
   std::mutex mutex;
@@ -89,20 +95,30 @@ struct Pump::Body {
   // The pump's thread only.
   std::vector<Stream> streams;
   bool finishing = false;
-  std::array<Outlet, 2> console{Outlet{std::make_shared<Sink>(STDOUT_FILENO), 0, 0},
-                                Outlet{std::make_shared<Sink>(STDERR_FILENO), 0, 0}};
-  std::array<Writer, 2> console_writers{Writer{kConsoleBytes}, Writer{kConsoleBytes}};
+  bool settling = false;                       // what is left is taken whatever the room
+  std::size_t shed_lines = 0, shed_bytes = 0;  // in all
+  std::array<Outlet, 2> console{Outlet{std::make_shared<Sink>(STDOUT_FILENO), 0, 0, false},
+                                Outlet{std::make_shared<Sink>(STDERR_FILENO), 0, 0, false}};
+  std::array<Writer, 2> console_writers{Writer{kConsoleBytes, nullptr, [this] { ring(); }},
+                                        Writer{kConsoleBytes, nullptr, [this] { ring(); }}};
   bool told_of_file = false;  // file_writer's thread only
-  Writer file_writer{kFileBytes, [this](Sink const& file, int error) { tell(file, error); }};
+  Writer file_writer{kFileBytes, [this](Sink const& file, int error) { tell(file, error); },
+                     [this] { ring(); }};
   std::string buffer = std::string(kReadBytes, '\0');
 
   void post(std::function<void(Body&)> command);
+  bool ring();
   void run();
+  std::vector<std::function<void(Body&)>> answer_bell();
   bool read_some(Stream& stream, std::size_t& taken);
   void settle(Stream& stream);
   void take(Stream& stream, std::string_view bytes);
+  void show(Stream& stream, std::string shown, std::string kept);
   void take_line(Stream& stream, std::string_view line, std::string& shown, std::string& kept);
-  void put(Writer& writer, Outlet& outlet, std::string bytes);
+  void put(Stream& stream, Writer& writer, Outlet& outlet, std::string bytes);
+  void hold(Stream& stream, Writer& writer, Outlet const& outlet, std::string bytes);
+  void release_held(Stream& stream);
+  void tell_stall(Outlet& outlet);
   void close_account(Writer& writer, Outlet& outlet);
   void close_all();
   void say(std::string line);
@@ -112,30 +128,40 @@ struct Pump::Body {
 void Pump::Body::post(std::function<void(Body&)> command) {
   std::lock_guard const lock(mutex);
   commands.push_back(std::move(command));
+  if (ring() && !thread.joinable()) thread = std::thread([this] { run(); });
+}
+
+// Commands are there, or room for what is held. Any thread. False: it will wake anyhow.
+bool Pump::Body::ring() {
   std::uint64_t const one = 1;
-  if (::write(wake.get(), &one, sizeof one) < 0) return;  // full: it will wake anyhow
-  if (!thread.joinable()) thread = std::thread([this] { run(); });
+  return ::write(wake.get(), &one, sizeof one) > 0;
+}
+
+std::vector<std::function<void(Pump::Body&)>> Pump::Body::answer_bell() {
+  std::uint64_t count = 0;
+  std::vector<std::function<void(Body&)>> due;
+  if (::read(wake.get(), &count, sizeof count) < 0) return due;
+  std::lock_guard const lock(mutex);
+  due.swap(commands);
+  return due;
 }
 
 void Pump::Body::run() {
   while (!finishing) {
     std::vector<pollfd> watched{{wake.get(), POLLIN, 0}};
-    for (auto const& stream : streams)
-      watched.push_back({stream.source.read_end.get(), POLLIN, 0});  // -1 is passed over
+    for (auto const& stream : streams) {  // -1 is passed over
+      auto const fd = stream.held.empty() ? stream.source.read_end.get() : -1;
+      watched.push_back({fd, POLLIN, 0});
+    }
     ::poll(watched.data(), watched.size(), -1);
+    // First: a bell that rings after a stream was offered in vain is for the next turn.
+    auto const commands_due = answer_bell();
     for (std::size_t i = 0; i < streams.size(); ++i) {
+      release_held(streams[i]);
       std::size_t taken = 0;
       if (watched[i + 1].revents != 0 && !read_some(streams[i], taken)) settle(streams[i]);
     }
-    if (watched[0].revents == 0) continue;
-    std::uint64_t count = 0;
-    if (::read(wake.get(), &count, sizeof count) < 0) continue;
-    std::vector<std::function<void(Body&)>> now_due;
-    {
-      std::lock_guard const lock(mutex);
-      now_due.swap(commands);
-    }
-    for (auto const& command : now_due) command(*this);
+    for (auto const& command : commands_due) command(*this);
   }
 }
 
@@ -155,27 +181,33 @@ bool Pump::Body::read_some(Stream& stream, std::size_t& taken) {
 
 // Everything that is in the pipe now, and, at its end, the line without an ending.
 void Pump::Body::settle(Stream& stream) {
+  settling = true;
+  release_held(stream);
   auto& end = stream.source.read_end;
   for (std::size_t taken = 0; end && taken < kSettleBytes;) {
     auto const before = taken;
     if (!read_some(stream, taken) || taken == before) break;
   }
-  if (end) return;
-  std::string shown, kept;
-  stream.lines.finish([&](std::string_view line) { take_line(stream, line, shown, kept); });
-  stream.text.finish(shown);
+  if (!end) {
+    std::string shown, kept;
+    stream.lines.finish([&](std::string_view line) { take_line(stream, line, shown, kept); });
+    stream.text.finish(shown);
+    show(stream, std::move(shown), std::move(kept));
+  }
+  settling = false;
+}
+
+void Pump::Body::show(Stream& stream, std::string shown, std::string kept) {
   auto const which = stream.source.is_stderr ? 1u : 0u;
-  if (!shown.empty()) put(console_writers[which], console[which], std::move(shown));
-  if (!kept.empty()) put(file_writer, stream.filtered, std::move(kept));
+  if (!shown.empty()) put(stream, console_writers[which], console[which], std::move(shown));
+  if (!kept.empty()) put(stream, file_writer, stream.filtered, std::move(kept));
 }
 
 void Pump::Body::take(Stream& stream, std::string_view bytes) {
-  if (stream.file.sink) put(file_writer, stream.file, std::string(bytes));
+  if (stream.file.sink) put(stream, file_writer, stream.file, std::string(bytes));
   std::string shown, kept;
   stream.lines.feed(bytes, [&](std::string_view line) { take_line(stream, line, shown, kept); });
-  auto const which = stream.source.is_stderr ? 1u : 0u;
-  if (!shown.empty()) put(console_writers[which], console[which], std::move(shown));
-  if (!kept.empty()) put(file_writer, stream.filtered, std::move(kept));
+  show(stream, std::move(shown), std::move(kept));
 }
 
 void Pump::Body::take_line(Stream& stream, std::string_view line, std::string& shown,
@@ -193,8 +225,9 @@ void Pump::Body::take_line(Stream& stream, std::string_view line, std::string& s
   if (!line.ends_with('\n')) kept += '\n';
 }
 
-void Pump::Body::put(Writer& writer, Outlet& outlet, std::string bytes) {
+void Pump::Body::put(Stream& stream, Writer& writer, Outlet& outlet, std::string bytes) {
   if (outlet.sink->error_number.load() != 0) return;
+  if (stall == LogStall::block) return hold(stream, writer, outlet, std::move(bytes));
   // Once something was dropped nothing is waited for, until there is room again.
   auto const patience = outlet.dropped_bytes > 0 ? Duration::zero() : kConsolePatience;
   auto const lines = count_lines(bytes);
@@ -205,7 +238,39 @@ void Pump::Body::put(Writer& writer, Outlet& outlet, std::string bytes) {
   } else {
     outlet.dropped_lines += lines;
     outlet.dropped_bytes += size;
+    shed_lines += lines;
+    shed_bytes += size;
+    tell_stall(outlet);
   }
+}
+
+// The worker is held up by its full pipe meanwhile. At the end of a round all is taken, since a
+// report waits for the last lines.
+void Pump::Body::hold(Stream& stream, Writer& writer, Outlet const& outlet, std::string bytes) {
+  if (settling) return writer.insist(outlet.sink, std::move(bytes));
+  if (stream.held.empty() && writer.offer(outlet.sink, std::move(bytes), Duration::zero())) return;
+  stream.held.push_back({&writer, outlet.sink, std::move(bytes)});
+}
+
+void Pump::Body::release_held(Stream& stream) {
+  while (!stream.held.empty()) {
+    auto& [writer, sink, bytes] = stream.held.front();
+    if (settling)
+      writer->insist(sink, std::move(bytes));
+    else if (!writer->offer(sink, std::move(bytes), Duration::zero()))
+      return;
+    stream.held.pop_front();
+  }
+}
+
+// Once for each console and file: which one it is, and what follows.
+void Pump::Body::tell_stall(Outlet& outlet) {
+  if (std::exchange(outlet.stall_told, true)) return;
+  auto const what = name_of(*outlet.sink) + " takes no more output";
+  if (stall == LogStall::stop && on_stall)
+    std::exchange(on_stall, nullptr)(what);
+  else
+    say("muster: " + what + ": lines are dropped until it does (--log-stall=drop)");
 }
 
 void Pump::Body::close_account(Writer& writer, Outlet& outlet) {
@@ -241,10 +306,14 @@ void Pump::Body::tell(Sink const& file, int error) {
       " (make room, or give --log-dir another place; the job goes on)");
 }
 
-Pump::Pump() : body_(std::make_unique<Body>()) {}
+Pump::Pump(LogStall stall) : body_(std::make_unique<Body>(stall)) {}
 
 Pump::~Pump() {
   if (!finished_) finish(std::chrono::seconds{1});
+}
+
+void Pump::on_stall(std::function<void(std::string)> told) {
+  body_->on_stall = std::move(told);
 }
 
 void Pump::add(std::vector<PumpStream> streams) {
@@ -260,10 +329,7 @@ void Pump::collect_tails(std::function<void(Tails)> done) {
     Tails tails;
     for (auto& stream : body.streams) {
       body.settle(stream);
-      if (!stream.source.plan.keeps_tail) continue;
-      auto& lines = tails[stream.source.local_rank];
-      lines = stream.source.plan.end == StreamEnd::file ? tail_of_file(stream.source.path)
-                                                        : stream.tail.lines();
+      if (stream.source.plan.keeps_tail) tails[stream.source.local_rank] = stream.tail.lines();
     }
     done(std::move(tails));
   });
@@ -286,6 +352,9 @@ bool Pump::finish(Duration patience) {
     });
     body_->thread.join();
   }
+  if (auto const bytes = std::exchange(body_->shed_bytes, 0); bytes > 0)
+    body_->say("muster: " + amount(body_->shed_lines, bytes) +
+               " of output in all could not be written (--log-stall)");
   bool complete = body_->file_writer.finish(patience);
   for (auto& writer : body_->console_writers) complete = writer.finish(patience) && complete;
   return complete;

@@ -3,7 +3,9 @@
 // Drains the workers' pipes: to their log files, to the console, and into a ring of last lines. One
 // thread of its own, which never writes itself: writers (writer.hpp) do, so that a worker is not
 // held up by a stopped terminal for longer than kConsolePatience. What the console did not take is
-// dropped by whole lines, with a line in the stream that says how much.
+// dropped by whole lines, with a line in the stream that says how much, one of muster's own when it
+// begins, and one at the end with the sum. With LogStall::block nothing is dropped: a stream whose
+// output is not taken is not read until it is.
 //
 // All functions are called from the control thread and return at once, but for finish().
 
@@ -28,8 +30,7 @@ struct PumpStream {
   bool is_stderr = false;
   StreamPlan plan;
   std::string prefix;
-  UniqueFd read_end;     // unset where the worker writes the file itself
-  std::string path;      // the log file, if there is one
+  UniqueFd read_end;
   SinkPointer file;      // plan.to_file through the pipe
   SinkPointer filtered;  // shared by the workers of an attempt; only with needles
 };
@@ -39,11 +40,14 @@ using Tails = std::map<int, std::vector<std::string>>;
 
 class Pump {
  public:
-  Pump();
+  explicit Pump(LogStall stall = LogStall::drop);
   ~Pump();
   Pump(Pump const&) = delete;
   Pump& operator=(Pump const&) = delete;
 
+  // With LogStall::stop: told once, on the pump's thread, what takes nothing any more. Before
+  // add().
+  void on_stall(std::function<void(std::string what)> told);
   void add(std::vector<PumpStream> streams);
   // Takes what the pipes hold now, then calls `done` on the pump's thread.
   void collect_tails(std::function<void(Tails)> done);

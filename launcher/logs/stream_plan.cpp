@@ -27,6 +27,7 @@ StreamPlan plan_stream(RunOptions const& options, ConsoleFacts facts, int local_
   }
   if (to_file) {
     plan.end = StreamEnd::file;
+    plan.keeps_tail = false;  // the file does
   } else if (covers(options.redirects.of(local_rank), is_stderr)) {
     plan.end = is_stderr ? StreamEnd::pipe : StreamEnd::null;  // --log-dir=/dev/null
   } else if (!shown) {

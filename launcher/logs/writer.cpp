@@ -26,8 +26,10 @@ struct Writer::Body {
   std::size_t capacity = 0;
   bool ending = false;
   bool ended = false;
+  bool refused = false;   // an offer, and nobody was told of room since
   bool given_up = false;  // who made the writer may be gone
   Failed failed;
+  Room has_room;
   std::thread thread;
 
   void push(SinkPointer const& sink, std::string bytes, std::shared_ptr<Body> const& self);
@@ -77,6 +79,7 @@ void Writer::Body::run() {
     queued_bytes -= chunk.bytes.size();
     ++written_chunks;
     room.notify_all();
+    if (std::exchange(refused, false) && has_room && !given_up) has_room();
   }
   ended = true;
   room.notify_all();
@@ -91,9 +94,11 @@ void Writer::Body::push(SinkPointer const& sink, std::string bytes,
   if (!thread.joinable() && !ended) thread = std::thread([self] { self->run(); });
 }
 
-Writer::Writer(std::size_t capacity_bytes, Failed failed) : body_(std::make_shared<Body>()) {
+Writer::Writer(std::size_t capacity_bytes, Failed failed, Room room)
+    : body_(std::make_shared<Body>()) {
   body_->capacity = capacity_bytes;
   body_->failed = std::move(failed);
+  body_->has_room = std::move(room);
 }
 
 Writer::~Writer() {
@@ -103,14 +108,17 @@ Writer::~Writer() {
   abandoned().push_back(std::move(body_->thread));
 }
 
-bool Writer::offer(SinkPointer const& sink, std::string bytes, Duration patience) {
+bool Writer::offer(SinkPointer const& sink, std::string&& bytes, Duration patience) {
   std::unique_lock lock(body_->mutex);
   if (body_->ending) return false;
   // A chunk above the whole capacity may go when nothing else waits.
   auto const fits = [&] {
     return body_->queued_bytes == 0 || body_->queued_bytes + bytes.size() <= body_->capacity;
   };
-  if (!body_->room.wait_for(lock, patience, fits)) return false;
+  if (!body_->room.wait_for(lock, patience, fits)) {
+    body_->refused = true;
+    return false;
+  }
   body_->push(sink, std::move(bytes), body_);
   return true;
 }

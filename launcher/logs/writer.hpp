@@ -35,15 +35,18 @@ class Writer {
   // A sink's first error, told on the writer's thread; must not call this writer.
   using Failed = std::function<void(Sink const&, int error_number)>;
 
-  explicit Writer(std::size_t capacity_bytes, Failed failed = nullptr);
+  // There may be room again for what offer() refused; told as Failed.
+  using Room = std::function<void()>;
+
+  explicit Writer(std::size_t capacity_bytes, Failed failed = nullptr, Room room = nullptr);
   // A thread that still blocks then is left where it is, for the process to take along.
   ~Writer();
   Writer(Writer const&) = delete;
   Writer& operator=(Writer const&) = delete;
 
-  // Queues `bytes`, waiting for room up to `patience`. False: no room, nothing was queued. Any
-  // thread.
-  bool offer(SinkPointer const& sink, std::string bytes, Duration patience);
+  // Queues `bytes`, waiting for room up to `patience`. False: no room; nothing was queued, and
+  // `bytes` is as it was. Any thread.
+  bool offer(SinkPointer const& sink, std::string&& bytes, Duration patience);
   // Queues whatever the room: muster's own few lines.
   void insist(SinkPointer const& sink, std::string bytes);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/process/cgroup_leaf.hpp"
 
+#include "launcher/process/start_clone.hpp"
 #include "rendezvous/base/env_view.hpp"
 
 #include <cerrno>
@@ -13,6 +14,7 @@
 #include <string_view>
 #include <sys/stat.h>
 #include <sys/vfs.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 namespace muster::launch {
@@ -51,6 +53,11 @@ void remove_stale(std::string const& parent) {
   }
 }
 
+// Runs in the parent's memory, on a stack of its own: see start_clone.hpp.
+[[noreturn]] __attribute__((no_sanitize("address", "thread", "undefined"))) int end_at_once(void*) {
+  ::_exit(0);
+}
+
 }  // namespace
 
 std::optional<std::string> own_cgroup(std::string_view proc_self_cgroup) {
@@ -81,6 +88,22 @@ std::optional<CgroupLeaf> CgroupLeaf::make(int number) {
 
 CgroupLeaf::~CgroupLeaf() {
   if (!path_.empty() && folder_) ::rmdir(path_.c_str());
+}
+
+bool CgroupLeaf::lets_live() const {
+  constexpr std::size_t kStackBytes = 16 * 1024;
+  constexpr auto kByPidfd = static_cast<idtype_t>(3);  // P_PIDFD, absent from older headers
+  auto const stack = std::make_unique<char[]>(kStackBytes);
+  int pidfd = -1;
+  StartClone const clone{end_at_once, nullptr, stack.get(), kStackBytes, folder()};
+  if (start_clone(clone, pidfd) < 0) return true;  // nothing is known against it
+  UniqueFd const owned{pidfd};
+  siginfo_t found{};
+  int done = 0;
+  do {
+    done = ::waitid(kByPidfd, static_cast<id_t>(pidfd), &found, WEXITED);
+  } while (done != 0 && errno == EINTR);
+  return done != 0 || found.si_code == CLD_EXITED;
 }
 
 void CgroupLeaf::kill() {

@@ -25,6 +25,11 @@ class CgroupLeaf {
   std::string const& path() const { return path_; }
   int folder() const { return folder_.get(); }  // for Command::cgroup
 
+  // Whether a process can be born in it: since 6.13 the kernel compares how often this cgroup and
+  // its parent's were killed (cgroup.kill), and where muster's own was, kills whoever is born below
+  // it. Tried with a child that ends at once. Main thread only.
+  bool lets_live() const;
+
   // SIGKILL for everybody in it. It is spent then: since 6.13 the kernel takes a process that is
   // born in a cgroup which was killed once for a straggler, and kills it, too.
   void kill();

@@ -4,7 +4,9 @@
 #include "rendezvous/base/assert.hpp"
 
 #include <csignal>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 namespace muster::launch {
 namespace {
@@ -15,7 +17,9 @@ constexpr auto kByPidfd = static_cast<idtype_t>(3);  // P_PIDFD, absent from old
 
 void Child::signal_group(int signal) const {
   MUSTER_ASSERT(!reaped_, "the number of a reaped process may belong to a stranger");
-  ::kill(-pid_, signal);  // fails only if nobody is left in the group
+  if (::kill(-pid_, signal) == 0) return;
+  // Nobody is left in the group; or it has not been made yet, and the child is about to.
+  ::syscall(SYS_pidfd_send_signal, pidfd_.get(), signal, nullptr, 0);
 }
 
 std::optional<ExitStatus> Child::peek() const {

@@ -2,6 +2,7 @@
 #include "launcher/process/guardian.hpp"
 
 #include "launcher/process/channel.hpp"
+#include "launcher/process/kept_words.hpp"
 #include "launcher/process/process_tree.hpp"
 #include "rendezvous/base/error.hpp"
 #include "rendezvous/base/now.hpp"
@@ -29,23 +30,41 @@ constexpr std::array kForwarded{SIGTERM, SIGINT,  SIGHUP,  SIGQUIT,
                                 SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT};
 
 constexpr Duration kOwnLateness = std::chrono::milliseconds{500};
+constexpr Duration kFencePatience = std::chrono::seconds{2};
+constexpr Duration kStartPatience = std::chrono::seconds{2};
+constexpr int kConsolePatienceMs = 1000;
+constexpr char kStartEnded[] =
+    "muster: the agent had not started yet, and did not hear the signal; it was ended (which of "
+    "the "
+    "files that were named does not answer?)\n";
+constexpr char kStuck[] = "muster: a process could not be killed (state D: stuck in the kernel)\n";
 
 struct Ward {
   pid_t pid = 0;
   UniqueFd channel;  // unset: signals go by kill() (the first process of a container)
   bool interrupted = false;
+  bool begun = false;                     // it hears signals
+  TimePoint begin_by = TimePoint::max();  // or it is ended, for one of these came:
+  int ended_by = 0;
   Duration patience{};               // how long the agent may be silent
   TimePoint due = TimePoint::max();  // its next word
   bool extended = false;             // since its last word, for we were late ourselves
-  bool fenced = false;
-  char leaf[sizeof(ChannelPacket::path)] = {};  // the workers' cgroup
+  Duration mercy{};                  // for a fenced one
+  bool fenced = false;               // its workers were ended, it may come back
+  bool given_up = false;
+  char leaf[sizeof(ChannelPacket::bytes)] = {};  // the workers' cgroup
 };
 
+constinit KeptWords words;  // static: the guardian's memory is not to grow with them
+
+// Never held up by a terminal that was stopped, or a pipe that nobody reads, for longer than this.
 void say(char const* text) {
+  pollfd console{STDERR_FILENO, POLLOUT, 0};
+  if (::poll(&console, 1, kConsolePatienceMs) != 1 || (console.revents & POLLOUT) == 0) return;
   if (::write(STDERR_FILENO, text, std::strlen(text)) < 0) return;  // nobody left to tell
 }
 
-sigset_t forwarded_signals(InheritedSignals const& inherited) {
+sigset_t forwarded_signals(Inherited const& inherited) {
   sigset_t set;
   sigemptyset(&set);
   for (int const signal : kForwarded)
@@ -69,6 +88,27 @@ void send_signal_packet(Ward const& ward, signalfd_siginfo const& came) {
     ::kill(ward.pid, signal);
 }
 
+// An agent that has not begun may hang in a file that does not answer, and would never hear.
+void hurry(Ward& ward, int signal) {
+  if (!ward.channel || ward.begun) return;
+  bool const again = signal == SIGINT && ward.ended_by == SIGINT;
+  ward.ended_by = signal;
+  ward.begin_by = std::min(ward.begin_by, again ? now() : now() + kStartPatience);
+}
+
+void judge_start(Ward& ward) {
+  if (ward.begun || now() < ward.begin_by) return;
+  ward.begin_by = TimePoint::max();
+  say(kStartEnded);
+  ::kill(ward.pid, SIGKILL);
+}
+
+void begun(Ward& ward) {
+  ward.begun = true;
+  ward.begin_by = TimePoint::max();
+  ward.ended_by = 0;
+}
+
 void forward(Ward& ward, signalfd_siginfo const& came) {
   auto const signal = static_cast<int>(came.ssi_signo);
   if (signal == SIGINT) ward.interrupted = true;
@@ -78,7 +118,9 @@ void forward(Ward& ward, signalfd_siginfo const& came) {
     ::kill(ward.pid, signal);
   }
   // A stopped agent could not obey, and the job would never end.
-  if (ends_the_job(signal)) ::kill(ward.pid, SIGCONT);
+  if (!ends_the_job(signal)) return;
+  ::kill(ward.pid, SIGCONT);
+  hurry(ward, signal);
 }
 
 void take_signals(Ward& ward, int signals) {
@@ -87,21 +129,46 @@ void take_signals(Ward& ward, int signals) {
     if (came.ssi_signo != SIGCHLD) forward(ward, came);
 }
 
-void await_word(Ward& ward, std::uint32_t patience_ms) {
-  ward.patience = std::chrono::milliseconds{patience_ms};
-  ward.due = patience_ms > 0 ? now() + ward.patience : TimePoint::max();
-  ward.extended = false;
+void await_word(Ward& ward, ChannelPacket const& packet) {
+  ward.patience = std::chrono::milliseconds{packet.patience_ms};
+  ward.mercy = std::chrono::milliseconds{packet.mercy_ms};
+  ward.due = packet.patience_ms > 0 ? now() + ward.patience : TimePoint::max();
+  ward.extended = ward.fenced = false;
 }
 
 int poll_timeout(Ward const& ward) {
-  if (ward.due == TimePoint::max()) return -1;
-  auto const left = std::chrono::ceil<std::chrono::milliseconds>(ward.due - now()).count();
+  auto const due = std::min(ward.due, ward.begin_by);
+  if (due == TimePoint::max()) return -1;
+  auto const left = std::chrono::ceil<std::chrono::milliseconds>(due - now()).count();
   return static_cast<int>(std::max<std::int64_t>(left, 0));
 }
 
+void kill_leaf(char const* leaf) {
+  if (leaf[0] == '\0') return;
+  UniqueFd const folder{::open(leaf, O_PATH | O_DIRECTORY | O_CLOEXEC)};
+  UniqueFd const file{::openat(folder.get(), "cgroup.kill", O_WRONLY | O_CLOEXEC)};
+  if (file && ::write(file.get(), "1", 1) < 0) return;  // older kernels: the sweep does it
+}
+
+// The notice goes first: the agent knows why before it sees a worker's end.
+void fence(Ward& ward) {
+  ward.fenced = true;
+  ward.extended = false;
+  ward.due = now() + ward.mercy;
+  ChannelPacket packet;
+  packet.notice = Notice::fenced;
+  ::send(ward.channel.get(), &packet, sizeof packet, MSG_DONTWAIT | MSG_NOSIGNAL);
+  kill_leaf(ward.leaf);
+  bool const complete = end_below(ward.pid, kFencePatience).complete;
+  say("muster: the agent has not run for so long that the other nodes may go on without this one; "
+      "its workers were ended (who stopped it, or starved the machine?)\n");
+  if (!complete) say(kStuck);
+}
+
 // A silent agent (stopped, starved) holds no lease any more: the other nodes go on without us, and
-// our workers must not. Where we were late, too (the machine was paused), it gets one more chance.
-void fence_if_silent(Ward& ward) {
+// our workers must not. It may come back later. Where we were late, too (the machine was paused),
+// it gets one more chance.
+void judge_silence(Ward& ward) {
   auto const at = now();
   if (at < ward.due) return;
   bool const late = at > ward.due + kOwnLateness;
@@ -109,18 +176,42 @@ void fence_if_silent(Ward& ward) {
     ward.due = at + ward.patience;
     return;
   }
+  if (!ward.fenced) return fence(ward);
   ward.due = TimePoint::max();
-  ward.fenced = true;
+  ward.given_up = true;
   ::kill(ward.pid, SIGKILL);
+}
+
+// One packet, and the connection that rode along. False: there is none.
+bool receive(int channel, ChannelPacket& packet, UniqueFd& connection) {
+  iovec part{&packet, sizeof packet};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  auto const got = ::recvmsg(channel, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+  if (auto const* head = CMSG_FIRSTHDR(&message); got >= 0 && head != nullptr &&
+                                                  head->cmsg_level == SOL_SOCKET &&
+                                                  head->cmsg_type == SCM_RIGHTS) {
+    int descriptor = -1;
+    std::memcpy(&descriptor, CMSG_DATA(head), sizeof descriptor);
+    connection.reset(descriptor);
+  }
+  return got == static_cast<ssize_t>(sizeof packet);
 }
 
 void take_packets(Ward& ward) {
   ChannelPacket packet;
-  while (::recv(ward.channel.get(), &packet, sizeof packet, MSG_DONTWAIT) ==
-         static_cast<ssize_t>(sizeof packet)) {
+  for (UniqueFd connection; receive(ward.channel.get(), packet, connection);) {
     if (packet.notice == Notice::suspend) ::raise(SIGSTOP);
-    if (packet.notice == Notice::alive) await_word(ward, packet.patience_ms);
-    if (packet.notice == Notice::leaf) std::memcpy(ward.leaf, packet.path, sizeof ward.leaf - 1);
+    if (packet.notice == Notice::begun) begun(ward);
+    if (packet.notice == Notice::alive) await_word(ward, packet);
+    if (packet.notice == Notice::leaf) std::memcpy(ward.leaf, packet.bytes, sizeof ward.leaf - 1);
+    if (packet.notice == Notice::last_word) words.take(packet, std::move(connection));
+    if (packet.notice == Notice::finished) words.forget();
+    connection.reset();
   }
 }
 
@@ -137,7 +228,7 @@ bool reap(pid_t ward, int& status) {
   }
 }
 
-int watch(Ward& ward, InheritedSignals const& inherited) {
+int watch(Ward& ward, Inherited const& inherited) {
   auto const set = forwarded_signals(inherited);
   UniqueFd const signals{::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK)};
   int status = 0;
@@ -146,7 +237,8 @@ int watch(Ward& ward, InheritedSignals const& inherited) {
     ::poll(watched.data(), watched.size(), poll_timeout(ward));
     take_signals(ward, signals.get());
     if (ward.channel) take_packets(ward);
-    fence_if_silent(ward);
+    judge_start(ward);
+    judge_silence(ward);
     if ((watched[1].revents & POLLHUP) != 0) watched[1].fd = -1;  // the agent is ending
   }
   return status;
@@ -170,7 +262,7 @@ int exit_code_of_status(int status) {
 
 // The first process of a container reaps and signals for all; our own tree hangs below its child,
 // so that strangers who were handed to us (docker exec) are never taken for ours.
-std::optional<int> stand_in_for_init(InheritedSignals const& inherited) {
+std::optional<int> stand_in_for_init(Inherited const& inherited) {
   auto const pid = ::fork();
   if (pid < 0) return std::nullopt;  // go on without: only strangers' orphans are at risk
   if (pid == 0) return std::nullopt;
@@ -179,19 +271,22 @@ std::optional<int> stand_in_for_init(InheritedSignals const& inherited) {
   return exit_code_of_status(watch(ward, inherited));
 }
 
-int guard(Ward& ward, InheritedSignals const& inherited) {
+int guard(Ward& ward, Inherited const& inherited) {
   int const status = watch(ward, inherited);
+  take_packets(ward);  // what the agent wrote last
+  bool const never_begun = ward.ended_by != 0 && WIFSIGNALED(status);
   auto const end = end_descendants(std::chrono::seconds{10});
+  if (end.complete) words.speak();               // the proof that this node's workers are dead
   if (ward.leaf[0] != '\0') ::rmdir(ward.leaf);  // fails where the agent has done it
-  if (ward.fenced)
-    say("muster: the agent did not run for so long that the other nodes gave this one up; it was "
-        "ended with its workers (who stopped it, or starved the machine?)\n");
-  else if (WIFSIGNALED(status))
+  if (ward.given_up)
+    say("muster: the agent did not run again after its workers were ended; it was ended, too\n");
+  else if (WIFSIGNALED(status) && !never_begun)
     say("muster: the agent was killed; its workers were ended with it (find out who killed it: "
         "the kernel log names the OOM killer)\n");
-  if (!end.complete)
-    say("muster: a process could not be killed within 10 s (state D: stuck in the kernel)\n");
-  int const code = ward.fenced ? exit_code_of(Errc::fenced) : exit_code_of_status(status);
+  if (!end.complete) say(kStuck);
+  int const code = ward.given_up ? exit_code_of(Errc::fenced)
+                   : never_begun ? 128 + ward.ended_by
+                                 : exit_code_of_status(status);
   if (code == 128 + SIGINT && ward.interrupted) die_of(SIGINT);
   return code;
 }
@@ -204,8 +299,7 @@ void keep_standard_descriptors_open() {
 
 }  // namespace
 
-std::optional<int> split_into_guardian_and_agent(InheritedSignals const& inherited,
-                                                 AgentSeat& seat) {
+std::optional<int> split_into_guardian_and_agent(Inherited const& inherited, AgentSeat& seat) {
   keep_standard_descriptors_open();
   if (::getpid() == 1)
     if (auto const code = stand_in_for_init(inherited)) return code;
@@ -223,6 +317,8 @@ std::optional<int> split_into_guardian_and_agent(InheritedSignals const& inherit
   }
   if (pid == 0) {
     ::close(ends[0]);
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // until it hears of that itself
+    if (::getppid() != guardian) ::_exit(128 + SIGKILL);
     ::setsid();
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // not inherited over fork
     ::fcntl(ends[1], F_SETFL, O_NONBLOCK);

@@ -4,9 +4,21 @@
 #include <initializer_list>
 
 namespace muster::launch {
+namespace {
 
-InheritedSignals take_over_signals() {
-  InheritedSignals found;
+InheritedLimits read_limits() {
+  InheritedLimits found;
+  ::getrlimit(RLIMIT_NOFILE, &found.files);
+  ::getrlimit(RLIMIT_MEMLOCK, &found.locked_memory);
+  found.nice = ::getpriority(PRIO_PROCESS, 0);
+  return found;
+}
+
+}  // namespace
+
+Inherited take_over_start_state() {
+  Inherited found;
+  found.limits = read_limits();
   sigemptyset(&found.ignored);
   for (int signal = 1; signal < NSIG; ++signal) {
     struct sigaction action {};

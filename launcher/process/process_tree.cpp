@@ -93,18 +93,20 @@ pid_t parent_of(pid_t pid) {
   return parent;
 }
 
-// Sends through a pidfd, and only if `pid` is still the child of `parent` that we listed: the
-// number may have been given to a stranger meanwhile.
-bool send_to(Member member, int signal) {
+// Sends through a pidfd, and only if `pid` is still the child of `parent` that we listed, or of the
+// root since: the number may have been given to a stranger meanwhile. False: it is over.
+bool send_to(Member member, pid_t root, int signal) {
   UniqueFd const handle{static_cast<int>(::syscall(SYS_pidfd_open, member.pid, 0))};
   if (!handle) return false;
   auto const parent = parent_of(member.pid);
-  if (parent != member.parent && parent != ::getpid()) return false;
+  if (parent != member.parent && parent != root) return false;
+  pollfd ended{handle.get(), POLLIN, 0};  // a zombie's last thread is gone
+  if (::poll(&ended, 1, 0) == 1) return false;
   return ::syscall(SYS_pidfd_send_signal, handle.get(), signal, nullptr, 0) == 0;
 }
 
 // Breadth first; each is stopped before its children are listed.
-std::size_t stop_tree() {
+std::size_t stop_tree(pid_t root) {
   std::size_t size = 0;
   std::array<pid_t, 1024> found;
   auto const add = [&](pid_t parent) {
@@ -112,10 +114,18 @@ std::size_t stop_tree() {
     for (std::size_t i = 0; i < count && size < tree.size(); ++i)
       tree[size++] = Member{found[i], parent};
   };
-  add(::getpid());
+  add(root);
   for (std::size_t next = 0; next < size; ++next)
-    if (send_to(tree[next], SIGSTOP)) add(tree[next].pid);
+    if (send_to(tree[next], root, SIGSTOP)) add(tree[next].pid);
   return size;
+}
+
+// One pass over the tree below `root`. Returns how many were alive.
+int kill_tree(pid_t root) {
+  int alive = 0;
+  for (auto i = stop_tree(root); i > 0; --i)
+    if (send_to(tree[i - 1], root, SIGKILL)) ++alive;
+  return alive;
 }
 
 // Reaps whoever is dead. True: no child is left.
@@ -162,15 +172,27 @@ TreeEnd end_descendants(Duration patience) {
   TreeEnd end;
   auto const deadline = deadline_in(patience);
   while (!reap_all()) {
-    auto const size = stop_tree();
-    for (auto i = size; i > 0; --i)
-      if (send_to(tree[i - 1], SIGKILL)) ++end.killed;
+    end.killed += kill_tree(::getpid());
     if (reap_all()) break;
     if (deadline.passed(now())) {
       end.complete = false;
       break;
     }
     ::poll(nullptr, 0, 1);  // the kernel needs a moment to take a killed process apart
+  }
+  return end;
+}
+
+TreeEnd end_below(pid_t root, Duration patience) {
+  TreeEnd end;
+  auto const deadline = deadline_in(patience);
+  while (int const alive = kill_tree(root)) {
+    end.killed += alive;
+    if (deadline.passed(now())) {
+      end.complete = false;
+      break;
+    }
+    ::poll(nullptr, 0, 1);
   }
   return end;
 }

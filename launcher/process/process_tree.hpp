@@ -20,6 +20,10 @@ struct TreeEnd {
 // leaves up, through pidfds, until waitid() says that there is no child left. Reaps everybody.
 TreeEnd end_descendants(Duration patience);
 
+// The same for what is below process `root`, which must be a subreaper and is not touched, though
+// it may be stopped; it finds zombies. Whoever it starts meanwhile is ended, too.
+TreeEnd end_below(pid_t root, Duration patience);
+
 // The children of process `pid`, of all its threads. Returns how many were stored.
 std::size_t list_children(pid_t pid, pid_t* out, std::size_t capacity);
 

@@ -2,21 +2,19 @@
 #include "launcher/process/spawn.hpp"
 
 #include "launcher/process/start_clone.hpp"
-#include "rendezvous/base/now.hpp"
 
 #include <cerrno>
 #include <csignal>
 #include <cstring>
 #include <fcntl.h>
 #include <linux/close_range.h>
-#include <memory>
-#include <poll.h>
 #include <sched.h>
 #include <string>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include <utility>
 
 // What runs in the child must not touch the sanitizers' books: they are the parent's.
 #define MUSTER_CHILD_CODE __attribute__((no_sanitize("address", "thread", "undefined")))
@@ -25,7 +23,6 @@ namespace muster::launch {
 namespace {
 
 constexpr std::size_t kStackBytes = 16 * 1024;  // for a dozen system calls
-constexpr Duration kExecPatience = std::chrono::seconds{20};
 
 enum class StartStep { none, death_signal, session, descriptors, affinity, exec };
 
@@ -43,8 +40,10 @@ struct Start {
   int wanted[3] = {0, 1, 2};
   bool bound = false;
   cpu_set_t cpus{};
-  sigset_t const* mask = nullptr;
+  sigset_t mask{};
   bool ignore_child_signal = false;
+  bool limited = false;  // by `limits`
+  InheritedLimits limits;
   pid_t parent = 0;
   int report = -1;
 };
@@ -71,17 +70,18 @@ class Stacks {
   char* base_ = nullptr;
 };
 
-struct Batch {
-  explicit Batch(std::size_t count) : starts(count), stacks(count) {}
-  std::vector<Start> starts;
-  Stacks stacks;
-};
-
 [[noreturn]] MUSTER_CHILD_CODE void give_up(Start const& start, StartStep step) {
   Failure const failure{start.index, step, errno};
   // Short enough to be one piece; if even that fails the exit code has to do.
   if (::write(start.report, &failure, sizeof failure) < 0) ::_exit(126);
   ::_exit(127);
+}
+
+// What cannot be given back was not taken either: no failure.
+MUSTER_CHILD_CODE void give_back(InheritedLimits const& found) {
+  ::setrlimit(RLIMIT_NOFILE, &found.files);
+  ::setrlimit(RLIMIT_MEMLOCK, &found.locked_memory);
+  ::setpriority(PRIO_PROCESS, 0, found.nice);
 }
 
 // Plain system calls only. errno is the parent's own, which therefore looks at it right after a
@@ -99,12 +99,13 @@ MUSTER_CHILD_CODE int become(void* raw) {
   ::syscall(SYS_close_range, 3U, ~0U, CLOSE_RANGE_CLOEXEC);
   if (start.bound && ::sched_setaffinity(0, sizeof(cpu_set_t), &start.cpus) != 0)
     give_up(start, StartStep::affinity);
+  if (start.limited) give_back(start.limits);
   if (start.ignore_child_signal) {
     struct sigaction action {};
     action.sa_handler = SIG_IGN;
     ::sigaction(SIGCHLD, &action, nullptr);
   }
-  ::sigprocmask(SIG_SETMASK, start.mask, nullptr);
+  ::sigprocmask(SIG_SETMASK, &start.mask, nullptr);
   ::execve(start.path, start.argv.data(), start.environment.data());
   give_up(start, StartStep::exec);
 }
@@ -117,7 +118,7 @@ std::vector<char*> pointers(std::vector<std::string> const& texts) {
   return result;
 }
 
-void fill(Start& start, Command const& command, InheritedSignals const& inherited) {
+void fill(Start& start, Command const& command, Inherited const& inherited) {
   start.path = command.path.c_str();
   start.argv = pointers(command.argv);
   start.environment = pointers(command.environment);
@@ -127,8 +128,10 @@ void fill(Start& start, Command const& command, InheritedSignals const& inherite
   start.bound = !command.cpus.empty();
   for (int const cpu : command.cpus)
     if (cpu >= 0 && cpu < CPU_SETSIZE) CPU_SET(static_cast<unsigned>(cpu), &start.cpus);
-  start.mask = &inherited.mask;
+  start.mask = inherited.mask;
   start.ignore_child_signal = inherited.child_ignored;
+  start.limited = inherited.limits.has_value();
+  if (inherited.limits) start.limits = *inherited.limits;
   start.parent = ::getpid();
 }
 
@@ -183,60 +186,74 @@ Error start_error(Failure const& failure, Command const& command) {
   return exec_error(command.path, failure.error_number);
 }
 
-void note(Spawned& spawned, std::size_t index, Error error) {
-  if (spawned.error && spawned.failed <= index) return;
-  spawned.error = std::move(error);
-  spawned.failed = index;
-}
-
-// Reads failures until every child has executed or ended: then the last write end is closed. False:
-// a child neither executes nor fails (a dead file server).
-bool await_exec(int report, std::span<Command const> commands, Spawned& spawned) {
-  auto const deadline = deadline_in(kExecPatience);
-  for (;;) {
-    auto const left = deadline.left(now()) / std::chrono::milliseconds{1};
-    pollfd watched{report, POLLIN, 0};
-    if (::poll(&watched, 1, static_cast<int>(left)) == 0) return false;
-    Failure failure{};
-    auto const got = ::read(report, &failure, sizeof failure);
-    if (got == 0) return true;
-    if (got == static_cast<ssize_t>(sizeof failure))
-      note(spawned, failure.index, start_error(failure, commands[failure.index]));
-  }
-}
-
 }  // namespace
 
-Spawned spawn_all(std::span<Command const> commands, InheritedSignals const& inherited) {
-  Spawned spawned;
-  auto batch = std::make_unique<Batch>(commands.size());
+struct Spawning::Batch {
+  explicit Batch(std::vector<Command> given)
+      : commands(std::move(given)), starts(commands.size()), stacks(commands.size()) {}
+  std::vector<Command> commands;
+  std::vector<Start> starts;
+  Stacks stacks;
+};
+
+Spawning::Spawning(std::vector<Command> commands, Inherited const& inherited)
+    : batch_(std::make_unique<Batch>(std::move(commands))) {
   auto pipe = make_pipe();
+  if (pipe && ::fcntl(pipe->read_end.get(), F_SETFL, O_NONBLOCK) != 0)
+    pipe = from_errno(errno, "making a pipe non-blocking");
   if (!pipe) {
-    spawned.error = pipe.error();
-    return spawned;
+    note(0, pipe.error());
+    return;
   }
+  start_all(inherited, pipe->write_end.get());
+  report_ = std::move(pipe->read_end);
+}
+
+Spawning::Spawning(Spawning&&) noexcept = default;
+
+Spawning::~Spawning() {
+  if (batch_ && !finished()) static_cast<void>(batch_.release());  // a child may yet wake up in it
+}
+
+void Spawning::start_all(Inherited const& inherited, int report) {
+  auto& [commands, starts, stacks] = *batch_;
   for (std::size_t i = 0; i < commands.size(); ++i) {
-    auto& start = batch->starts[i];
-    fill(start, commands[i], inherited);
-    start.index = i;
-    start.report = pipe->write_end.get();
+    fill(starts[i], commands[i], inherited);
+    starts[i].index = i;
+    starts[i].report = report;
     int pidfd = -1;
-    StartClone const clone{become, &start, batch->stacks.at(i), kStackBytes, commands[i].cgroup};
+    StartClone const clone{become, &starts[i], stacks.at(i), kStackBytes, commands[i].cgroup};
     auto const pid = clone.stack == nullptr ? -1 : start_clone(clone, pidfd);
-    if (pid < 0) {
-      note(spawned, i, clone_error(errno));
-      break;
-    }
-    spawned.children.emplace_back(pid, UniqueFd{pidfd});
+    if (pid < 0) return note(i, clone_error(errno));
+    children_.emplace_back(pid, UniqueFd{pidfd});
   }
-  pipe->write_end.reset();
-  if (!await_exec(pipe->read_end.get(), commands, spawned)) {
-    note(spawned, 0,
-         Error{Errc::timeout, "a worker's program could not be loaded within 20 s",
-               "the file system that holds it does not answer"});
-    static_cast<void>(batch.release());  // a child may still wake up in it
+}
+
+std::vector<Child> Spawning::take_children() {
+  return std::exchange(children_, {});
+}
+
+int Spawning::report() const {
+  return report_.get();
+}
+
+void Spawning::note(std::size_t index, Error error) {
+  if (error_ && failed_ <= index) return;
+  error_ = std::move(error);
+  failed_ = index;
+}
+
+// The end of the pipe: its last write end was closed, by exec or by an end.
+bool Spawning::finished() {
+  while (report_) {
+    Failure failure{};
+    auto const got = ::read(report_.get(), &failure, sizeof failure);
+    if (got < 0) return false;
+    if (got == 0) report_.reset();
+    if (got == static_cast<ssize_t>(sizeof failure))
+      note(failure.index, start_error(failure, batch_->commands[failure.index]));
   }
-  return spawned;
+  return true;
 }
 
 int exit_code_of_spawn(Error const& error) {

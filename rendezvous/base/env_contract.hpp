@@ -24,6 +24,9 @@ inline constexpr char kUseAgentStore[] =
     "TORCHELASTIC_USE_AGENT_STORE";  // "True": the agent hosts the store
 inline constexpr char kErrorFile[] = "TORCHELASTIC_ERROR_FILE";
 inline constexpr char kNcclAsyncErrorHandling[] = "TORCH_NCCL_ASYNC_ERROR_HANDLING";
+// Which interface NCCL and gloo listen on. "=eth0" is NCCL's way to say no other that begins so.
+inline constexpr char kNcclSocketIfname[] = "NCCL_SOCKET_IFNAME";
+inline constexpr char kGlooSocketIfname[] = "GLOO_SOCKET_IFNAME";
 inline constexpr char kOmpNumThreads[] = "OMP_NUM_THREADS";
 inline constexpr char kSignalsToHandle[] = "TORCHELASTIC_SIGNALS_TO_HANDLE";
 inline constexpr char kCudaVisibleDevices[] = "CUDA_VISIBLE_DEVICES";

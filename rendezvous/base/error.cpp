@@ -36,6 +36,8 @@ std::string_view name_of(Errc code) {
       return "below_min";
     case Errc::budget_spent:
       return "budget_spent";
+    case Errc::no_progress:
+      return "no_progress";
     case Errc::lost_quorum:
       return "lost_quorum";
     case Errc::fenced:
@@ -70,6 +72,8 @@ int exit_code_of(Errc code) {
       return 83;
     case Errc::refused:
       return 84;
+    case Errc::no_progress:
+      return 87;
     case Errc::peer_lost:
       return 89;
     case Errc::fenced:

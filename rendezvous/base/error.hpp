@@ -22,7 +22,8 @@ enum class Errc {
   refused,             // a peer said no: contradiction, token, version, late joiner
   rendezvous_timeout,  // not enough nodes came in time
   below_min,           // fewer nodes are left than --nnodes allows
-  budget_spent,        // --max-restarts is used up
+  budget_spent,        // membership changed more often than is allowed
+  no_progress,         // rounds end again and again before they got anywhere
   lost_quorum,         // no majority of the last record's voters can be reached
   fenced,              // this node lost its lease and stopped its workers
   peer_lost,           // another rank is gone: a consequence, not the cause

@@ -18,6 +18,10 @@ inline constexpr std::uint64_t kMaxKeyCount = 131'072;
 // memory.
 inline constexpr std::size_t kMaxRequestBytes = 64u << 20;
 
+// What the requests of one server that are not whole yet hold together before large ones wait for
+// each other: four of the largest.
+inline constexpr std::size_t kMaxHalfRequestBytes = 256u << 20;
+
 // Replies that a client has not read yet. Beyond it the server stops reading that client; nobody
 // else notices.
 inline constexpr std::size_t kMaxUnsentBytes = 1u << 20;
@@ -28,8 +32,8 @@ inline constexpr std::size_t kMaxControlBytes = 4u << 20;
 // Bytes of an HTTP request's head.
 inline constexpr std::size_t kMaxHttpHeadBytes = 16'384;
 
-// A connection must say which protocol it speaks within this, or is closed: slow-loris and port
-// scans.
+// A connection must say which protocol it speaks within this, or is closed, as is one whose first
+// request or letter has begun and is not whole by then: slow-loris and port scans.
 inline constexpr std::chrono::seconds kGreetingDeadline{10};
 
 // SIGTERM to the end of musterd: open connections get this long to read what they are owed.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Control messages to CBOR and back. Strict: every field present and of its type, none unknown,
-// nesting and lists bounded, nothing after the message. No sockets.
+// Control messages to CBOR and back. Strict: every field present once and of its type, none
+// unknown, nesting and lists bounded, nothing after the message. No sockets.
 
 #include "rendezvous/base/result.hpp"
 #include "rendezvous/membership/message.hpp"
@@ -19,7 +19,7 @@ struct Letter {
 };
 
 // The body of a frame.
-std::string encode(Letter letter);
+std::string encode(Letter const& letter);
 
 Result<Letter> decode(std::string_view body);
 

@@ -10,6 +10,7 @@ namespace muster::control {
 namespace {
 
 constexpr std::size_t kLengthBytes = sizeof(std::uint32_t);
+constexpr std::size_t kKeptBytes = 1024;  // between messages
 
 }  // namespace
 
@@ -34,12 +35,13 @@ Error version_mismatch(std::uint8_t version, std::string const& peer, std::strin
           "install the newer muster on host " + older};
 }
 
-std::string frame(std::string_view body) {
+std::string frame(std::string_view body, std::string_view tag) {
   std::string bytes;
-  bytes.reserve(kLengthBytes + body.size());
+  bytes.reserve(kLengthBytes + body.size() + tag.size());
   ByteWriter writer(bytes);
   writer.number(static_cast<std::uint32_t>(body.size()));
   writer.raw(body);
+  writer.raw(tag);
   return bytes;
 }
 
@@ -52,12 +54,13 @@ Result<std::optional<std::string>> FrameReader::next() {
                  "a control message of " + std::to_string(*length) + " bytes; allowed are 1 to " +
                      std::to_string(limits::kMaxControlBytes),
                  ""};
-  auto const body = reader.take(*length);
+  auto const body = reader.take(*length + tag_bytes_);
   if (!body) return std::optional<std::string>{};
   std::optional<std::string> whole(std::in_place, *body);
-  taken_ += kLengthBytes + *length;
+  taken_ += kLengthBytes + *length + tag_bytes_;
   if (taken_ == buffer_.size()) {
     buffer_.clear();
+    if (buffer_.capacity() > kKeptBytes) buffer_.shrink_to_fit();
     taken_ = 0;
   } else if (taken_ > buffer_.size() / 2) {
     buffer_.erase(0, taken_);
@@ -70,7 +73,7 @@ std::size_t FrameReader::wanted() const {
   auto const left = buffer_.size() - taken_;
   ByteReader reader(std::string_view(buffer_).substr(taken_));
   auto const length = reader.number<std::uint32_t>();
-  auto const whole = length ? kLengthBytes + *length : kLengthBytes;
+  auto const whole = length ? kLengthBytes + *length + tag_bytes_ : kLengthBytes;
   return whole > left ? whole - left : 1;
 }
 

@@ -3,6 +3,8 @@
 
 #include "rendezvous/membership/admission.hpp"
 
+#include "rendezvous/membership/lease.hpp"
+
 namespace muster::membership {
 namespace {
 
@@ -42,43 +44,38 @@ std::optional<Error> refuse_different_job(Host const& host, Join const& join,
 
 std::optional<Error> refuse_given_rank(Host const& host, Join const& join,
                                        JobSettings const& settings) {
-  if (!settings.given_ranks) return std::nullopt;
   auto const rank = join.facts.given_rank;
+  if (!settings.given_ranks && rank < 0) return std::nullopt;  // c10d: a wish, if there is one
   if (rank < 0 || static_cast<std::uint32_t>(rank) >= settings.max_nodes)
     return Error{Errc::refused,
                  "host " + join.facts.host + " was started with --node-rank=" +
-                     std::to_string(rank) + " for " + std::to_string(settings.max_nodes) + " nodes",
+                     std::to_string(rank) + " for " + counted(settings.max_nodes, "node"),
                  "node ranks are 0 to " + std::to_string(settings.max_nodes - 1)};
-  for (auto const& [id, member] : host.members)
-    if (member.facts.given_rank == rank)
-      return Error{Errc::refused,
-                   "node rank " + std::to_string(rank) + " is taken by host " + member.facts.host +
-                       "; host " + join.facts.host + " claims it too",
-                   "give each node its own --node-rank"};
-  return std::nullopt;
+  // A wish for the rank of one that goes, or does not answer, is granted if that one stays away.
+  auto const taken = host.members.with_rank(rank, [&settings](Member const& member) {
+    return settings.given_ranks || (!member.leaving && member.connected);
+  });
+  if (!taken) return std::nullopt;
+  return Error{Errc::refused,
+               "node rank " + std::to_string(rank) + " is taken by host " +
+                   host.members.at(*taken).facts.host + "; host " + join.facts.host +
+                   " claims it too",
+               "give each node its own --node-rank"};
 }
 
-// It takes part in a world that this host knows nothing of: one that began under a host before us.
-std::optional<Error> refuse_orphan(Host const& host, Join const& join) {
-  if (join.status.committed == RoundNumber{}) return std::nullopt;
-  return Error{Errc::lost_quorum,
-               "host " + join.facts.host + " takes part in run " + host.run_id +
-                   " under a rendezvous host that is gone; host " + host.name +
-                   " has started since and does not know that world",
-               "start the job again on all nodes"};
-}
-
-std::optional<Error> refuse_late(Host const& host, Join const& join) {
-  if (host.phase == Phase::gathering) return std::nullopt;
-  std::string const subject = "host " + join.facts.host + " came too late for run " + host.run_id;
+std::optional<Error> refuse_late(Host const& host, Join const& join, JobSettings const& settings) {
+  auto const subject = "host " + join.facts.host + " came too late for run " + host.run_id;
+  auto const places = host.members.size() - host.members.leaving();
+  if (settings.given_ranks && places >= settings.max_nodes)
+    return Error{Errc::refused, subject + ": all of its node ranks are taken",
+                 "give each node a --node-rank of its own"};
   switch (host.phase) {
     case Phase::gathering:
+    case Phase::inquiring:
+    case Phase::resuming:
     case Phase::forming:
     case Phase::running:
-      return Error{Errc::refused,
-                   subject + ": it runs with " + std::to_string(host.members.size()) +
-                       " nodes since its start, and takes no newcomers",
-                   "start all nodes within the join time, or use another --rdzv-id"};
+      return std::nullopt;
     case Phase::ending:
     case Phase::concluding:
     case Phase::telling:
@@ -93,10 +90,9 @@ std::optional<Error> refuse_late(Host const& host, Join const& join) {
 
 std::optional<Error> refuse_newcomer(Host const& host, Join const& join,
                                      JobSettings const& settings) {
-  if (auto error = refuse_orphan(host, join)) return error;
   if (auto error = refuse_different_job(host, join, settings)) return error;
-  if (auto error = refuse_late(host, join)) return error;
-  return refuse_given_rank(host, join, settings);
+  if (auto error = refuse_given_rank(host, join, settings)) return error;
+  return refuse_late(host, join, settings);
 }
 
 Error refuse_other_job(std::string const& served, std::string const& host, std::string const& asked,

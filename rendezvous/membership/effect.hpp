@@ -5,6 +5,7 @@
 #include "rendezvous/membership/explain.hpp"
 #include "rendezvous/membership/message.hpp"
 
+#include <optional>
 #include <vector>
 
 namespace muster::membership {
@@ -18,8 +19,11 @@ struct Send {
 struct HostStep {
   std::vector<Send> sends;               // in order
   TimePoint wake_at = TimePoint::max();  // the one timer: a Tick then, unless an event comes first
-  bool finished =
-      false;  // the job is over and every member knows, or had its time: the host may go
+  // The job is over and every member knows, or had its time; or this host has handed it over or was
+  // overruled: it may go.
+  bool finished = false;
+  std::optional<HostIs> successor;  // who hosts instead, if this host knows
+  std::optional<Outcome> outcome;   // what the job came to, if it is over for everybody
   Why why;
 };
 

@@ -20,9 +20,15 @@ struct Disconnected {  // proves nothing: the member may call again
 };
 struct Died {  // proof: the guardian's last word
   Incarnation node;
+  RoundNumber round;  // of the newest record that its agent had prepared
+  Epoch epoch{};      // its reign, or a later one that it had voted for
 };
+struct Overruled {  // somebody else hosts this job
+  HostIs by;
+};
+struct ResignWanted {};  // a daemon is told to end: its jobs go on without it
 struct Tick {};
 
-using HostEvent = std::variant<Received, Disconnected, Died, Tick>;
+using HostEvent = std::variant<Received, Disconnected, Died, Overruled, ResignWanted, Tick>;
 
 }  // namespace muster::membership

@@ -33,8 +33,24 @@ std::string explain(Why const& why, TimePoint now) {
           },
           [now](why::LastCall const& w) {
             auto const left = w.until <= now ? Duration::zero() : w.until - now;
-            return num(w.have) + " nodes are here; up to " + num(w.max_nodes - w.have) +
-                   " more may come within " + seconds_text(left);
+            auto const room = w.have < w.max_nodes ? w.max_nodes - w.have : 0;
+            return counted(w.have, "node") + (w.have == 1 ? " is" : " are") + " here; " +
+                   (room > 0 ? "up to " + num(room) + " more may come within "
+                             : std::string("the round begins within ")) +
+                   seconds_text(left);
+          },
+          [now](why::Holding const& w) {
+            auto const left = w.until <= now ? Duration::zero() : w.until - now;
+            return num(w.have) + " of at least " + counted(w.min_nodes, "node") + " are left" +
+                   (w.cause.empty() ? "" : " (" + w.cause + ")") + "; waiting for more, " +
+                   seconds_text(left) + " at most";
+          },
+          [](why::Inquiring const& w) {
+            return "nodes of a running job have come: " + num(w.votes) +
+                   " have answered whether reign " + num(w.epoch.value) + " may begin";
+          },
+          [](why::Resuming const& w) {
+            return "reign " + num(w.epoch.value) + " takes over round " + num(w.round.value);
           },
           [](why::OpeningStore const& w) {
             return "round " + num(w.round.value) + ": host " + w.host + " opens the workers' store";
@@ -44,16 +60,23 @@ std::string explain(Why const& why, TimePoint now) {
                    " voters have its record";
           },
           [](why::WaitingForStop const& w) {
-            return "waiting for " + num(w.left) + " nodes to stop the workers of round " +
+            return "waiting for " + counted(w.left, "node") + " to stop the workers of round " +
                    num(w.round.value);
           },
           [](why::Running const& w) {
-            return "round " + num(w.round.value) + " runs " + num(w.world_size) + " workers on " +
-                   num(w.nodes) + " nodes; " + num(w.done) + " nodes are done";
+            return "round " + num(w.round.value) + " runs " + counted(w.world_size, "worker") +
+                   " on " + counted(w.nodes, "node") + "; " + counted(w.done, "node") +
+                   (w.done == 1 ? " is" : " are") + " done";
           },
-          [](why::Concluding const& w) { return "the job ends: " + w.why; },
+          [](why::Concluding const& w) {
+            return "the job ends" + (w.why.empty() ? "" : ": " + w.why);
+          },
           [](why::Telling const& w) {
-            return "the job is over; " + num(w.left) + " nodes have not acknowledged it";
+            return "the job is over; " + counted(w.left, "node") +
+                   (w.left == 1 ? " has" : " have") + " not acknowledged it";
+          },
+          [](why::HandedOver const& w) {
+            return "another host goes on with the job" + (w.why.empty() ? "" : ": " + w.why);
           },
           [](why::Over const& w) {
             return std::string(w.success ? "the job succeeded" : "the job failed") +
@@ -77,6 +100,19 @@ std::string to_json(Why const& why, TimePoint now) {
                         {"have", w.have},
                         {"max", w.max_nodes},
                         {"seconds_left", seconds_until(w.until, now)}};
+          },
+          [now](why::Holding const& w) {
+            return json{{"state", "holding"},
+                        {"have", w.have},
+                        {"min", w.min_nodes},
+                        {"cause", w.cause},
+                        {"seconds_left", seconds_until(w.until, now)}};
+          },
+          [](why::Inquiring const& w) {
+            return json{{"state", "inquiring"}, {"epoch", w.epoch.value}, {"votes", w.votes}};
+          },
+          [](why::Resuming const& w) {
+            return json{{"state", "resuming"}, {"epoch", w.epoch.value}, {"round", w.round.value}};
           },
           [](why::OpeningStore const& w) {
             return json{{"state", "opening_store"}, {"round", w.round.value}, {"host", w.host}};
@@ -102,6 +138,9 @@ std::string to_json(Why const& why, TimePoint now) {
           },
           [](why::Telling const& w) {
             return json{{"state", "telling"}, {"left", w.left}};
+          },
+          [](why::HandedOver const& w) {
+            return json{{"state", "handed_over"}, {"why", w.why}};
           },
           [](why::Over const& w) {
             return json{{"state", "over"}, {"success", w.success}, {"why", w.why}};

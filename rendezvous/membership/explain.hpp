@@ -20,6 +20,22 @@ struct LastCall {  // enough are there; newcomers have until then
   TimePoint until;
   friend bool operator==(LastCall const&, LastCall const&) = default;
 };
+struct Holding {  // a job that has begun has too few nodes, or waits for those that are coming back
+  std::uint32_t have = 0, min_nodes = 0;
+  TimePoint until;
+  std::string cause;
+  friend bool operator==(Holding const&, Holding const&) = default;
+};
+struct Inquiring {  // members of an unknown world have come; their votes are asked for
+  Epoch epoch;
+  std::uint32_t votes = 0;
+  friend bool operator==(Inquiring const&, Inquiring const&) = default;
+};
+struct Resuming {  // elected; the record that was found is committed again
+  Epoch epoch;
+  RoundNumber round;
+  friend bool operator==(Resuming const&, Resuming const&) = default;
+};
 struct OpeningStore {
   RoundNumber round;
   std::string host;
@@ -48,6 +64,10 @@ struct Telling {
   std::uint32_t left = 0;
   friend bool operator==(Telling const&, Telling const&) = default;
 };
+struct HandedOver {  // another host goes on with the job
+  std::string why;
+  friend bool operator==(HandedOver const&, HandedOver const&) = default;
+};
 struct Over {
   bool success = false;
   std::string why;
@@ -58,9 +78,9 @@ struct Over {
 
 namespace muster::membership {
 
-using Why =
-    std::variant<why::WaitingForNodes, why::LastCall, why::OpeningStore, why::Preparing,
-                 why::WaitingForStop, why::Running, why::Concluding, why::Telling, why::Over>;
+using Why = std::variant<why::WaitingForNodes, why::LastCall, why::Holding, why::Inquiring,
+                         why::Resuming, why::OpeningStore, why::Preparing, why::WaitingForStop,
+                         why::Running, why::Concluding, why::Telling, why::HandedOver, why::Over>;
 
 // One sentence without a full stop. Relative to `now` where it speaks of time.
 std::string explain(Why const& why, TimePoint now);

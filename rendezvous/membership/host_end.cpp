@@ -3,6 +3,7 @@
 // told and acknowledged.
 
 #include "rendezvous/membership/host_turn.hpp"
+#include "rendezvous/membership/quorum.hpp"
 #include "rendezvous/membership/rank_order.hpp"
 
 namespace muster::membership {
@@ -10,14 +11,16 @@ namespace muster::membership {
 // The first reason to end the job is the one that counts.
 void HostTurn::end(RecordOutcome outcome) {
   if (host_.ending || host_.phase == Phase::over) return;
-  host_.proposal.reset();
+  // The outcome builds on a record that was found, too: it may have been committed elsewhere.
+  if (host_.phase != Phase::resuming) host_.proposal.reset();
   host_.ending = Ending{std::move(outcome), false, TimePoint::max()};
+  if (!host_.ending->outcome.success && host_.phase == Phase::running)
+    stop_workers(host_.ending->outcome.why, std::nullopt);
   host_.phase = Phase::ending;
-  if (!host_.ending->outcome.success) stop_workers(host_.ending->outcome.why, std::nullopt);
 }
 
 bool HostTurn::try_succeed() {
-  if (!host_.to_finish.empty()) return false;
+  if (!host_.to_finish.empty() || host_.expected_back > 0) return false;
   end({true, 0, ""});
   return true;
 }
@@ -50,7 +53,13 @@ bool HostTurn::try_conclude() {
   proposal.table = host_.table;
   proposal.store_asked = proposal.store_open = true;
   auto& record = proposal.record;
-  if (host_.committed) record = *host_.committed;
+  if (host_.proposal) {
+    proposal.bases = std::move(host_.proposal->bases);
+    record = std::move(host_.proposal->record);
+  } else if (host_.committed) {
+    proposal.bases.push_back(electorate_of(*host_.committed));
+    record = *host_.committed;
+  }
   record.generation = host_.generation;
   record.epoch = host_.epoch;
   record.round = host_.highest;
@@ -71,15 +80,17 @@ bool HostTurn::try_commit_outcome() {
     host_.committed = std::move(host_.proposal->record);
   } else if (now_ < ending.until) {
     return false;
-  } else if (ending.outcome.success) {
-    // Without a majority nothing can be promised: those who hear us must not take it for success.
+  } else if (host_.committed) {
+    // Without a majority this is one host's word: others may have gone on, and end otherwise.
+    auto const seen = ending.outcome.success ? "the job succeeded here" : ending.outcome.why;
     ending.outcome = {false, exit_code_of(Errc::lost_quorum),
-                      "the job succeeded here, but no majority of its nodes can be reached"};
+                      seen + ", but no majority of its nodes can be reached"};
   }
   host_.proposal.reset();
   host_.phase = Phase::telling;
   ending.until = now_ + settings_.outcome_patience;
   for (auto const& [id, member] : host_.members) {
+    if (!member.here) continue;
     host_.to_acknowledge.insert(id);
     tell(id);
   }
@@ -88,8 +99,11 @@ bool HostTurn::try_commit_outcome() {
 
 bool HostTurn::try_finish() {
   if (!host_.to_acknowledge.empty() && now_ < host_.ending->until) return false;
+  for (auto const& [id, member] : host_.members)
+    if (member.here) send(id, Released{});
   host_.phase = Phase::over;
   finished_ = true;
+  outcome_ = outcome_message();
   return true;
 }
 
@@ -111,6 +125,20 @@ Outcome HostTurn::outcome_message() const {
   for (std::size_t i = 0; i < host_.failures.size(); ++i)
     if (i != first) add(host_.failures[i]);
   return message;
+}
+
+std::size_t root_cause(std::vector<FailureNote> const& failures) {
+  std::size_t best = 0;
+  for (std::size_t i = 1; i < failures.size(); ++i) {
+    auto const& a = failures[i];
+    auto const& b = failures[best];
+    if (a.failure.is_consequence != b.failure.is_consequence) {
+      if (!a.failure.is_consequence) best = i;
+    } else if (a.at < b.at) {
+      best = i;
+    }
+  }
+  return best;
 }
 
 }  // namespace muster::membership

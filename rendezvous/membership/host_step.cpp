@@ -4,24 +4,24 @@
 #include "rendezvous/membership/host_step.hpp"
 
 #include "rendezvous/base/overload.hpp"
-#include "rendezvous/membership/admission.hpp"
 #include "rendezvous/membership/host_turn.hpp"
 #include "rendezvous/membership/lease.hpp"
+#include "rendezvous/membership/quorum.hpp"
 
 #include <algorithm>
 
 namespace muster::membership {
 namespace {
 
-constexpr std::size_t kToldOfEachNewcomer = 32;
-
-Refused refused(Error const& error) {
-  return {error.code, error.what, error.hint};
+bool has_prepared(Status const& status, Record const& record) {
+  return status.prepared == record.round && status.prepared_in == record.epoch;
 }
 
-bool only_consequences(std::vector<FailureNote> const& failures) {
-  return std::all_of(failures.begin(), failures.end(),
-                     [](auto const& note) { return note.failure.is_consequence; });
+// What the receiver's next status answers.
+bool is_order(Message const& message) {
+  return std::holds_alternative<Stop>(message) || std::holds_alternative<Probe>(message) ||
+         std::holds_alternative<Prepare>(message) || std::holds_alternative<Commit>(message) ||
+         std::holds_alternative<OpenStore>(message) || std::holds_alternative<Outcome>(message);
 }
 
 }  // namespace
@@ -44,16 +44,19 @@ void HostTurn::notice_late_wake() {
   if (gap == Duration::zero()) return;
   for (auto& [id, member] : host_.members) member.heard += gap;
   if (host_.quiet_until != TimePoint::max()) host_.quiet_until += gap;
+  if (host_.back_until != TimePoint::max()) host_.back_until += gap;
 }
 
 void HostTurn::take(HostEvent const& event) {
   std::visit(Overload{
                  [this](Received const& e) { received(e); },
-                 [](Disconnected const&) {},  // proves nothing; the lease decides
-                 [this](Died const& e) {
-                   host_.proven_dead.insert(e.node);
-                   lost(e.node, "its agent is gone and its workers are dead");
+                 [this](Disconnected const& e) {  // proves nothing; the lease decides
+                   auto const found = host_.members.find(e.node);
+                   if (found != host_.members.end()) found->second.connected = false;
                  },
+                 [this](Died const& e) { died(e); },
+                 [this](Overruled const& e) { overruled(e.by); },
+                 [this](ResignWanted const&) { resign(); },
                  [this](Tick const&) { scan_leases(); },
              },
              event);
@@ -61,221 +64,242 @@ void HostTurn::take(HostEvent const& event) {
 
 void HostTurn::received(Received const& event) {
   auto const from = event.header.incarnation;
+  if (auto const* word = std::get_if<LastWord>(&event.message))
+    return died({word->node, event.header.round, event.header.epoch});
+  if (host_.proven_dead.contains(from)) return;  // its word has overtaken this
   if (auto const* request = std::get_if<Join>(&event.message)) return join(event, *request);
-  if (auto const* word = std::get_if<LastWord>(&event.message)) return take(Died{word->node});
-  auto const found = host_.members.find(from);
-  if (found == host_.members.end()) return;
-  if (event.header.generation != host_.generation || event.header.epoch != host_.epoch)
-    return send(from, Deposed{host_.generation, host_.epoch});
+  if (auto const* is = std::get_if<HostIs>(&event.message)) return overruled(*is);
+  if (auto const* reply = std::get_if<VoteReply>(&event.message)) return vote(from, *reply);
+  if (host_.phase == Phase::over) return;
+  auto found = host_.members.find(from);
+  if (found == host_.members.end()) {
+    if (!std::holds_alternative<Lease>(event.message)) return;
+    if (host_.phase == Phase::inquiring || !is_needed(from))
+      return send(from, Evicted{"host " + host_.name + " has counted this node out"});
+    keep_for_its_vote(event, host_.given_up[from]);
+    found = host_.members.find(from);
+  }
+  if (!found->second.here) return;  // it speaks before it has joined this reign
+  if (event.header.generation != host_.generation || event.header.epoch != host_.epoch) return;
   found->second.heard = now_;
+  found->second.suspected = false;
+  from_member(from, event.message);
+}
 
+void HostTurn::died(Died const& word) {
+  // An agent that had prepared more than we know of may have decided more, too.
+  auto const counts = word.round <= host_.highest && word.epoch <= host_.epoch;
+  if (counts && host_.proven_dead.insert(word.node).second && is_needed(word.node))
+    host_.last_proof = now_;
+  if (host_.phase == Phase::resuming || host_.phase == Phase::inquiring) return;
+  host_.ghosts.erase(word.node);
+  lost(word.node, "its agent is gone and its workers are dead");
+  host_.ghosts.erase(word.node);
+}
+
+void HostTurn::from_member(Incarnation from, Message const& message) {
   std::visit(Overload{
-                 [&](Lease const& m) {
-                   send(from, Ack{m.stamp_ns, found->second.failure_seen});
-                   update(from, m.status);
-                   reconcile(from, m.status);
-                 },
+                 [&](Lease const& m) { lease(from, m); },
                  [&](StoreOpened const& m) { store_opened(from, m); },
+                 [&](Probed const& m) { probed(from, m); },
                  [&](Prepared const& m) {
+                   believe(from, m.vouches);
                    if (host_.proposal && host_.proposal->record.round == m.round)
                      host_.proposal->prepared.insert(from);
                  },
-                 [&](Stopped const& m) {
-                   if (m.round >= host_.workers_round) host_.to_stop.erase(from);
-                 },
+                 [&](Stopped const& m) { stopped(from, m); },
                  [&](Failed const& m) { failed(from, m.failure); },
                  [&](Done const& m) {
                    if (m.round == host_.workers_round) host_.to_finish.erase(from);
                  },
                  [&](OutcomeAck const&) { host_.to_acknowledge.erase(from); },
                  [&](Leave const& m) { leave(from, m); },
-                 [](auto const&) {},  // what only a host says, and votes: not for us
+                 [](auto const&) {},  // what only a host says: not for us
              },
-             event.message);
+             message);
 }
 
-void HostTurn::join(Received const& event, Join const& request) {
-  auto const from = event.header.incarnation;
-  auto const found = host_.members.find(from);
-  if (found == host_.members.end()) return newcomer(event, request);
-  found->second.heard = now_;  // it calls again: a connection was lost, nothing else
-  send(from, Welcome{host_.name, settings_});
-  update(from, request.status);
-  reconcile(from, request.status);
+void HostTurn::lease(Incarnation from, Lease const& lease) {
+  auto& member = host_.members.at(from);
+  auto const confirmed = TimePoint{Duration{lease.host_stamp_ns}};
+  if (is_voter(from) && lease.host_stamp_ns != 0 && confirmed <= now_) {
+    auto& last = host_.confirmed.emplace(from, confirmed).first->second;
+    last = std::max(last, confirmed);
+  }
+  member.dead_held = Duration{lease.dead_ns};
+  host_.confirmed[host_.self] = now_;  // a host is certain of itself
+  believe(from, lease.vouches);
+  if (host_.inquiry && !has_voted(from))
+    ask_for_vote(from);  // it could not, or its answer was lost
+  member.dead_sent = dead_now(member);
+  send(from, Ack{lease.stamp_ns, now_.time_since_epoch().count(), quorum_age().count(),
+                 member.dead_sent.count(), member.failure_seen});
+  update(from, lease.status);
+  if (host_.members.contains(from)) reconcile(from, lease.status);
 }
 
-void HostTurn::newcomer(Received const& event, Join const& request) {
-  auto const from = event.header.incarnation;
-  if (auto const error = refuse_newcomer(host_, request, settings_))
-    return send(from, refused(*error));
-  Member member{request.facts, ++host_.arrivals, now_, event.reached_at, {}};
-  member.facts.incarnation = from;
-  if (member.facts.address.empty()) member.facts.address = event.seen_from;
-  host_.members.emplace(from, std::move(member));
-  if (host_.gathering_until == TimePoint::max()) {
-    host_.gathering_until = now_ + settings_.join_timeout;
-    host_.next_scan = now_;
+bool HostTurn::is_voter(Incarnation node) const {
+  return host_.committed && is_among(host_.committed->voters, node);
+}
+
+// Whoever asked a voter while we were silent is no more silent than that, also if we gave it up.
+void HostTurn::believe(Incarnation from, std::vector<Vouch> const& vouches) {
+  for (auto const& vouch : vouches) {
+    auto const heard = now_ - Duration{vouch.age_ns};
+    if (vouch.node == from || vouch.age_ns < 0) continue;
+    if (auto const member = host_.members.find(vouch.node); member != host_.members.end())
+      member->second.heard = std::max(member->second.heard, heard);
+    if (auto const ghost = host_.ghosts.find(vouch.node); ghost != host_.ghosts.end())
+      ghost->second.heard = std::max(ghost->second.heard, heard);
   }
-  if (host_.members.size() >= settings_.min_nodes) {
-    if (host_.quiet_at_most == TimePoint::max())
-      host_.quiet_at_most = now_ + kMostQuietPeriods * settings_.quiet;
-    host_.quiet_until = std::min(now_ + settings_.quiet, host_.quiet_at_most);
+}
+
+// Where the job cannot go on without one of its nodes, haste wins nothing. Only where the record
+// says so, too, for a successor knows no more: it must not count out whoever was promised more
+// time.
+Duration HostTurn::dead_now(Member const& member) const {
+  if (!member.seated || host_.workers_round == RoundNumber{}) return settings_.dead;
+  if (host_.phase == Phase::resuming) return member.dead_sent;
+  if (host_.committed->nodes > settings_.min_nodes) return settings_.dead;
+  auto const without = host_.members.eligible() - (member.is_eligible() ? 1 : 0);
+  return without >= settings_.min_nodes ? settings_.dead : settings_.dead_at_min;
+}
+
+// How long ago it was certain that no other host can have been elected since. Whoever has not taken
+// over yet, the record that it found or a world that it only hears of, keeps nobody waiting: the
+// members' own time runs, and ends.
+Duration HostTurn::quorum_age() const {
+  constexpr Duration kEver = std::chrono::hours{24};
+  if (!settings_.leases) return Duration::zero();
+  if (host_.phase == Phase::inquiring) return kEver;
+  auto at = now_;
+  auto const count = [&](Incarnation host, Seats const& voters) {
+    at = std::min(at, confirmed_by_quorum(host, voters, host_.confirmed, host_.proven_dead));
+  };
+  if (host_.phase == Phase::resuming) {
+    auto const& proposal = *host_.proposal;
+    count(proposal.record.host, proposal.record.voters);
+    for (auto const& base : proposal.bases) count(base.host, base.voters);
+  } else if (host_.committed) {
+    count(host_.committed->host, host_.committed->voters);
   }
-  send(from, Welcome{host_.name, settings_});
-  if (host_.members.size() < settings_.max_nodes) say_waiting(from);
+  return at == TimePoint::min() ? kEver : std::min<Duration>(now_ - at, kEver);
 }
 
 // What a member says of itself, whether or not the message that told it first arrived.
 void HostTurn::update(Incarnation node, Status const& status) {
-  if (host_.proposal && status.prepared == host_.proposal->record.round)
+  host_.members.at(node).status = status;
+  watch_over(node, status);
+  if (host_.proposal && has_prepared(status, host_.proposal->record))
     host_.proposal->prepared.insert(node);
   if (host_.workers_round == RoundNumber{}) return;
-  if (status.stopped >= host_.workers_round) host_.to_stop.erase(node);
   if (status.done == host_.workers_round) host_.to_finish.erase(node);
+  if (status.stopped >= host_.workers_round) stopped(node, {status.stopped, 0});
 }
 
-// Says again what the member does not have yet.
+void HostTurn::stopped(Incarnation node, Stopped const& note) {
+  if (note.round < host_.workers_round) return;
+  host_.to_stop.erase(node);
+  auto const found = host_.members.find(node);
+  if (found == host_.members.end()) return;
+  if (found->second.votes_only) host_.ghosts.erase(node);
+  if (found->second.leaving) return;
+  if (note.unclean == 0) return;
+  auto const name = found->second.facts.host;
+  auto const why = counted(note.unclean, "worker") + " cannot be killed (state D)";
+  send(node, Refused{Errc::system, "host " + name + " leaves the job: " + why,
+                     "look at what they wait for (/proc/PID/stack), or restart the machine"});
+  lost(node, why);
+}
+
+// Says again what the member does not have yet. In a large job its lease and our order often cross,
+// and repeating it to each of thousands would delay all that follows: it has a lease's time first.
 void HostTurn::reconcile(Incarnation node, Status const& status) {
-  if (host_.phase == Phase::telling || host_.phase == Phase::over) return tell(node);
-  if (host_.to_stop.contains(node) && host_.phase != Phase::running &&
-      host_.phase != Phase::gathering) {
+  auto const told = host_.members.at(node).ordered;
+  if (host_.members.is_large() && told + settings_.lease_every > now_) return;
+  if (host_.phase == Phase::telling) return tell(node);
+  if (host_.phase == Phase::over) return;
+  if (host_.to_stop.contains(node) && host_.phase != Phase::running) {
     std::optional<std::int64_t> grace;
     if (host_.stop_grace) grace = host_.stop_grace->count();
     send(node, Stop{host_.workers_round, grace, host_.stop_why});
   }
   if (host_.proposal) {
     auto const& proposal = *host_.proposal;
-    if (!proposal.store_open && !proposal.record.outcome && proposal.table.front().node == node &&
-        (!settings_.store_at_endpoint || host_.to_stop.empty()))
-      send(node, OpenStore{proposal.record.round});
-    if (proposal.store_open && status.prepared < proposal.record.round) send_prepare(node);
+    if (!proposal.store_open && proposal.table.front().node == node && proposal.store_asked) {
+      host_.proposal->store_asked = false;  // asked again by try_open_store
+    }
+    if (proposal.probing.contains(node)) send_probe_again(node);
+    if (proposal.store_open && !has_prepared(status, proposal.record)) send_prepare(node);
   }
-  if (host_.phase == Phase::running && status.committed < host_.committed->round)
-    for (auto const& row : host_.table)
-      if (row.node == node) send_commit(row);
+  auto const has_it = host_.committed && status.committed == host_.committed->round &&
+                      status.committed_in == host_.committed->epoch;
+  if (host_.phase == Phase::running && !has_it)
+    if (auto const* row = row_of(node)) send_commit(*row);
 }
 
 void HostTurn::failed(Incarnation node, Failure const& failure) {
   host_.members.at(node).failure_seen = failure.round;
   if (failure.round != host_.workers_round || host_.workers_round == RoundNumber{}) return;
   if (host_.phase == Phase::telling || host_.phase == Phase::over) return;
+  if (host_.members.at(node).votes_only) return;  // its part of the round was given up
   auto const known = std::any_of(host_.failures.begin(), host_.failures.end(),
                                  [node](auto const& note) { return note.node == node; });
   if (known) return;
   host_.failures.push_back({node, failure, now_ - Duration{failure.age_ns}});
 }
 
-void HostTurn::leave(Incarnation node, Leave const& request) {
-  auto const& name = host_.members.at(node).facts.host;
-  if (host_.phase == Phase::gathering && node != host_.self) {
-    send(node, Outcome{false, request.exit_code, request.why, {}});
-    host_.members.erase(node);
-    return after_departure();
-  }
-  end({false, request.exit_code, request.why.empty() ? "node " + name + " left" : request.why});
-}
-
-void HostTurn::lost(Incarnation node, std::string const& why) {
-  auto const found = host_.members.find(node);
-  if (found == host_.members.end()) return;
-  auto const name = found->second.facts.host;
-  host_.to_stop.erase(node);
-  host_.to_finish.erase(node);
-  host_.to_acknowledge.erase(node);
-  host_.members.erase(found);
-  RecordOutcome const loss{false, exit_code_of(Errc::below_min),
-                           "node " + name + " is lost: " + why};
-  switch (host_.phase) {
-    case Phase::gathering:
-      return after_departure();
-    case Phase::forming:
-      if (host_.committed) return end(loss);
-      host_.proposal.reset();  // nobody started anything: gather again
-      host_.phase = Phase::gathering;
-      return after_departure();
-    case Phase::running:
-      return end(loss);
-    case Phase::ending:
-      // Ranks that only lost a peer were not the cause.
-      if (host_.ending->by_workers && only_consequences(host_.failures)) {
-        host_.ending->outcome = loss;
-        host_.ending->by_workers = false;
-      }
-      return;
-    case Phase::concluding:
-    case Phase::telling:
-    case Phase::over:
-      return;
-  }
-}
-
-void HostTurn::scan_leases() {
-  if (now_ < host_.next_scan || !settings_.leases) return;
-  host_.next_scan = now_ + settings_.lease_every / 4;
-  std::vector<std::pair<Incarnation, std::string>> silent;
-  for (auto const& [id, member] : host_.members)
-    if (auto verdict = judge_member(member.heard, now_, settings_); !verdict.alive)
-      silent.emplace_back(id, std::move(verdict.why));
-  for (auto const& [id, text] : silent) lost(id, text);
-}
-
-// In a small job everybody hears who is there; in a large one only the newcomer does, so that
-// joining stays a constant number of messages a node.
-void HostTurn::say_waiting(std::optional<Incarnation> newcomer) {
-  Waiting note{static_cast<std::uint32_t>(host_.members.size()),
-               settings_.min_nodes,
-               settings_.max_nodes,
-               {}};
-  for (auto const& [id, member] : host_.members) {
-    if (note.hosts.size() == kNamedHosts) break;
-    note.hosts.push_back(member.facts.host);
-  }
-  if (host_.members.size() <= kToldOfEachNewcomer) {
-    for (auto const& [id, member] : host_.members) send(id, note);
-  } else if (newcomer) {
-    send(*newcomer, std::move(note));
-  }
-}
-
-// The quiet period belongs to those who are there.
-void HostTurn::after_departure() {
-  if (host_.members.size() < settings_.min_nodes)
-    host_.quiet_until = host_.quiet_at_most = TimePoint::max();
-  say_waiting(std::nullopt);
-}
-
-void HostTurn::refuse_all(Error const& error) {
-  for (auto const& [id, member] : host_.members) send(id, refused(error));
-  host_.phase = Phase::over;
-  finished_ = true;
-}
-
 HostStep HostTurn::finish() {
   host_.expected_wake = next_wake();
-  return {std::move(sends_), host_.expected_wake, finished_, why()};
+  return {std::move(sends_),     host_.expected_wake, finished_,
+          std::move(successor_), std::move(outcome_), why()};
 }
 
 TimePoint HostTurn::next_wake() const {
   auto wake = TimePoint::max();
+  // What is past has had its effect.
+  auto const at = [&](TimePoint moment) {
+    if (moment > now_) wake = std::min(wake, moment);
+  };
   if (host_.phase == Phase::over) return wake;
-  if (settings_.leases) wake = std::min(wake, host_.next_scan);
-  if (host_.phase == Phase::gathering)
-    wake = std::min({wake, host_.gathering_until, host_.quiet_until});
-  if (host_.ending) wake = std::min(wake, host_.ending->until);
+  if (settings_.leases) wake = host_.next_scan;
+  if (host_.phase == Phase::gathering) {
+    at(host_.gathering_until);
+    at(host_.quiet_until);
+    at(host_.back_until);
+  }
+  if (host_.phase == Phase::forming)
+    for (auto const& [id, ghost] : host_.ghosts) {
+      at(ghost.rests_at());
+      at(host_.last_proof + ghost.dead);
+    }
+  if (host_.phase == Phase::running && host_.members.waiting() > 0) at(host_.quiet_until);
+  at(host_.hand_over_until);
+  if (host_.ending) at(host_.ending->until);
   return std::max(wake, now_ + std::chrono::milliseconds{1});
 }
 
 void HostTurn::send(Incarnation to, Message message) {
+  if (is_order(message))
+    if (auto const found = host_.members.find(to); found != host_.members.end())
+      found->second.ordered = now_;
   sends_.push_back({to, std::move(message)});
 }
 
 Why HostTurn::why() const {
-  auto const count = static_cast<std::uint32_t>(host_.members.size());
+  auto const count = static_cast<std::uint32_t>(host_.members.eligible());
   switch (host_.phase) {
     case Phase::gathering:
+      if (host_.committed)
+        return why::Holding{count, settings_.min_nodes, host_.gathering_until, host_.change_why};
       if (host_.quiet_until == TimePoint::max() || count < settings_.min_nodes)
         return why::WaitingForNodes{count, settings_.min_nodes, settings_.max_nodes};
       return why::LastCall{count, settings_.max_nodes, host_.quiet_until};
+    case Phase::inquiring:
+      return why::Inquiring{host_.inquiry->epoch,
+                            static_cast<std::uint32_t>(host_.inquiry->votes.size())};
+    case Phase::resuming:
+      return why::Resuming{host_.epoch, host_.proposal->record.round};
     case Phase::forming: {
       auto const& proposal = *host_.proposal;
       auto const left = static_cast<std::uint32_t>(host_.to_stop.size());
@@ -298,8 +322,9 @@ Why HostTurn::why() const {
     case Phase::over:
       break;
   }
-  if (!host_.ending) return why::Over{false, "not enough nodes came in time"};
-  return why::Over{host_.ending->outcome.success, host_.ending->outcome.why};
+  if (host_.ending) return why::Over{host_.ending->outcome.success, host_.ending->outcome.why};
+  if (host_.committed || successor_) return why::HandedOver{host_.change_why};
+  return why::Over{false, "not enough nodes came in time"};
 }
 
 }  // namespace muster::membership

@@ -13,24 +13,26 @@ Duration missed_time(TimePoint expected_wake, TimePoint now) {
   return gap > kLateTick ? gap : Duration::zero();
 }
 
-Verdict judge_member(TimePoint heard, TimePoint now, JobSettings const& settings) {
-  if (!settings.leases) return {true, "in this process"};
+Verdict judge_member(TimePoint heard, TimePoint now, Duration dead) {
   auto const silence = now - heard;
-  if (silence < settings.dead) return {true, "heard " + seconds_text(silence) + " ago"};
-  return {false, "silent for " + seconds_text(silence) + ", limit " + seconds_text(settings.dead)};
+  auto const text = "silent for " + seconds_text(silence) + ", limit " + seconds_text(dead);
+  return {silence < dead, text};
 }
 
-HostTrust judge_host(TimePoint acked, TimePoint now, JobSettings const& settings) {
-  if (!settings.leases) return HostTrust::good;
+HostTrust judge_host(TimePoint acked, TimePoint now, Duration dead) {
   auto const silence = now - acked;
-  if (silence >= settings.dead) return HostTrust::lost;
-  return silence >= settings.fence ? HostTrust::fence : HostTrust::good;
+  if (silence >= dead) return HostTrust::lost;
+  return silence >= fence_of(dead) ? HostTrust::fence : HostTrust::good;
 }
 
 std::string seconds_text(Duration duration) {
   char text[32];
   std::snprintf(text, sizeof text, "%.1f s", std::chrono::duration<double>(duration).count());
   return text;
+}
+
+std::string counted(std::uint64_t count, std::string const& noun) {
+  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
 }
 
 }  // namespace muster::membership

@@ -5,6 +5,7 @@
 #include "rendezvous/base/clock.hpp"
 #include "rendezvous/membership/settings.hpp"
 
+#include <cstdint>
 #include <string>
 
 namespace muster::membership {
@@ -18,17 +19,19 @@ struct Verdict {
   std::string why;
 };
 // A member, seen by its host.
-Verdict judge_member(TimePoint heard, TimePoint now, JobSettings const& settings);
+Verdict judge_member(TimePoint heard, TimePoint now, Duration dead);
 
 enum class HostTrust {
   good,
   fence,  // stop the workers without grace: the others may start without us soon
-  lost,   // give the host up
+  lost,   // whatever was promised to us holds no longer
 };
 // The host, seen by a member: `acked` is when the last acknowledged lease was sent.
-HostTrust judge_host(TimePoint acked, TimePoint now, JobSettings const& settings);
+HostTrust judge_host(TimePoint acked, TimePoint now, Duration dead);
 
 // "5.1 s": one decimal.
 std::string seconds_text(Duration duration);
+// "1 node", "2 nodes".
+std::string counted(std::uint64_t count, std::string const& noun);
 
 }  // namespace muster::membership

@@ -1,318 +1,244 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each event means to a member. Time is looked at in one place, look_at_time.
+// What each event means to a member.
 
 #include "rendezvous/membership/member_step.hpp"
 
 #include "rendezvous/base/overload.hpp"
 #include "rendezvous/membership/lease.hpp"
+#include "rendezvous/membership/member_turn.hpp"
 #include "rendezvous/membership/voter_step.hpp"
 
 #include <algorithm>
 #include <utility>
 
 namespace muster::membership {
-namespace {
 
 using namespace member;
 
-// A late agent asks its host for so long before it takes its lease for lost.
-constexpr Duration kAskAgain = std::chrono::seconds{2};
-// Past the host's own join deadline, so that its answer, which names who came, is the one shown.
-constexpr Duration kHostSpeaksFirst = std::chrono::seconds{2};
-
-class Turn {
- public:
-  Turn(MemberState& state, TimePoint now) : state_(state), now_(now) {}
-
-  void notice_late_wake();
-  void take(Event const& event);
-  void look_at_time();
-  std::vector<Effect> finish();
-
- private:
-  void hear(Heard const& event);
-  void connected();
-  void lease();
-  void welcome(Welcome const& message);
-  void open_store(OpenStore const& message);
-  void prepare(Prepare const& message);
-  void commit(Commit const& message);
-  void stop(RoundNumber round, std::optional<Duration> grace, std::string const& why);
-  void outcome(Outcome const& message);
-  void failed(Failure failure, TimePoint at);
-  void leave(Leave const& wish);
-  void fence();
-  void lose_host();
-  void join_timed_out();
-  void say(Message message);
-  void end(Effect effect);
-  bool has_workers() const { return state_.running > state_.stopped; }
-
-  MemberState& state_;
-  TimePoint now_;
-  std::vector<Effect> effects_;
-};
-
-// We were not running (SIGSTOP, a suspended machine): the host is asked before it is given up.
-void Turn::notice_late_wake() {
-  if (missed_time(state_.expected_wake, now_) == Duration::zero()) return;
-  if (state_.acked == TimePoint::max()) return;
-  state_.next_lease = now_;
-  auto const trust = judge_host(state_.acked, now_, state_.job);
-  if (trust != HostTrust::good && !std::exchange(state_.asked, true))
-    state_.ask_until = now_ + kAskAgain;  // once: a machine that is always late must fence, too
+void MemberTurn::take(Event const& event) {
+  std::visit(
+      Overload{[this](Connected const&) { connected(); },
+               [this](Disconnected const&) { state_.connected = state_.with_host = false; },
+               [this](Heard const& e) { hear(e); }, [this](PeerSaid const& e) { peer_said(e); },
+               [this](StoreIsOpen const& e) {
+                 // Of two that were being opened the older one may be open last.
+                 if (!state_.store || state_.store->round < e.result.round) state_.store = e.result;
+                 say(e.result);
+               },
+               [this](PeersProbed const& e) {
+                 if (e.result.round != state_.probing || e.result.attempt != state_.probe_attempt)
+                   return;
+                 state_.probed = e.result;
+                 say(e.result);
+               },
+               [this](WorkersFailed const& e) { failed(e.failure, e.at); },
+               [this](WorkersDone const& e) {
+                 if (e.round != state_.running) return;
+                 state_.done = e.round;
+                 say(Done{e.round});
+               },
+               [this](WorkersStopped const& e) { workers_stopped(e); },
+               [this](LeaveWanted const& e) { leave(e.leave); }, [](Tick const&) {}},
+      event);
 }
 
-void Turn::take(Event const& event) {
-  std::visit(Overload{
-                 [this](Connected const&) { connected(); },
-                 [this](Disconnected const&) { state_.connected = false; },
-                 [this](Heard const& e) { hear(e); },
-                 [this](StoreIsOpen const& e) {
-                   state_.store = e.result;
-                   say(e.result);
-                 },
-                 [this](WorkersFailed const& e) { failed(e.failure, e.at); },
-                 [this](WorkersDone const& e) {
-                   if (e.round != state_.running) return;
-                   state_.done = e.round;
-                   say(Done{e.round});
-                 },
-                 [this](WorkersStopped const& e) {
-                   state_.stopped = std::max(state_.stopped, e.round);
-                   say(Stopped{state_.stopped});
-                 },
-                 [this](LeaveWanted const& e) { leave(e.leave); },
-                 [](Tick const&) {},
-             },
-             event);
-}
-
-void Turn::connected() {
+void MemberTurn::connected() {
   state_.connected = true;
-  say(Join{state_.facts, state_.job, status_of(state_), state_.backend});
+  state_.with_host = false;
+  say(Join{state_.facts, state_.job, status_of(state_), state_.backend, state_.row});
   if (state_.leaving) say(*state_.leaving);
-  if (state_.welcome) lease();
 }
 
-void Turn::hear(Heard const& event) {
-  if (event.header.generation < state_.generation || event.header.epoch < state_.epoch) return;
-  state_.generation = event.header.generation;
-  state_.epoch = event.header.epoch;
-  std::visit(Overload{
-                 [&](Welcome const& m) { welcome(m); },
-                 [this](Ack const& m) {
-                   if (m.stamp_ns > state_.acked_stamp) {
-                     state_.acked_stamp = m.stamp_ns;
-                     state_.acked = TimePoint{Duration{m.stamp_ns}};
-                     state_.asked = false;
-                     state_.ask_until = TimePoint::min();
-                   }
-                   if (state_.failure && m.failure_seen == state_.failure->round)
-                     state_.failure.reset();
-                 },
-                 [this](Waiting const& m) { state_.waiting = m; },
-                 [this](OpenStore const& m) { open_store(m); },
-                 [this](Prepare const& m) { prepare(m); }, [this](Commit const& m) { commit(m); },
-                 [this](Stop const& m) {
-                   std::optional<Duration> grace;
-                   if (m.grace_ns) grace = Duration{*m.grace_ns};
-                   stop(m.round, grace, m.why);
-                 },
-                 [this](Outcome const& m) { outcome(m); },
-                 [this](Refused const& m) {
-                   end(GiveUp{Error{m.code, m.what, m.hint}});
-                 },
-                 [this](VoteRequest const& m) { say(answer_vote(state_.voter, m)); },
-                 [](auto const&) {},  // what only a member says
-             },
+// From whoever is called as the host. Votes and news of other hosts are heard whatever reign the
+// speaker thinks of; orders only from the newest.
+void MemberTurn::hear(Heard const& event) {
+  auto const& header = event.header;
+  if (auto const* request = std::get_if<VoteRequest>(&event.message))
+    return say(give_vote(header, *request));
+  if (auto const* is = std::get_if<HostIs>(&event.message)) return host_is(*is);
+  auto const older = header.generation < state_.generation ||
+                     (header.generation == state_.generation && header.epoch < state_.epoch);
+  // Without a record it is bound to nobody: the host heard first may have been born in vain.
+  auto const unbound = !state_.voter.prepared && std::holds_alternative<Welcome>(event.message);
+  if (older && state_.welcome && !unbound) return;
+  if (state_.phase == MemberPhase::told) {
+    if (std::holds_alternative<Outcome>(event.message)) say(OutcomeAck{});
+    if (std::holds_alternative<Released>(event.message)) end(Conclude{*state_.outcome});
+    return;
+  }
+  if (auto const* greeting = std::get_if<Welcome>(&event.message))
+    return welcome(header, *greeting);
+  if (state_.welcome && header.incarnation == state_.host) state_.host_heard = now_;
+  obey(header, event.message);
+}
+
+void MemberTurn::obey(Header const& header, Message const& message) {
+  if (header.incarnation == state_.host) {
+    state_.generation = header.generation;
+    state_.epoch = header.epoch;
+  }
+  std::visit(
+      Overload{[this](Ack const& m) { acknowledged(m); },
+               [this](Waiting const& m) {
+                 auto const news = !state_.waiting || state_.waiting->text != m.text;
+                 state_.waiting = m;
+                 if (news && !m.text.empty()) effects_.push_back(Tell{m.text});
+               },
+               [this](OpenStore const& m) { open_store(m); }, [this](Probe const& m) { probe(m); },
+               [this](Prepare const& m) { prepare(m); }, [this](Commit const& m) { commit(m); },
+               [this](Stop const& m) {
+                 std::optional<Duration> grace;
+                 if (m.grace_ns) grace = Duration{*m.grace_ns};
+                 stop(m.round, grace, m.why);
+               },
+               [this](Outcome const& m) { outcome(m); },
+               [&](Refused const& m) { refused(header.incarnation, m); },
+               [this](Evicted const& m) { evicted(m); },
+               [&](Resigned const&) {
+                 if (header.incarnation == state_.host) host_gone();
+               },
+               [](auto const&) {}},  // what only a member says
+      message);
+}
+
+void MemberTurn::peer_said(PeerSaid const& event) {
+  auto const from = event.header.incarnation;
+  std::visit(Overload{[&](Ask const& m) { asked_by_peer(event.header, m); },
+                      [&](Answer const& m) { answered(from, m); },
+                      [&](VoteRequest const& m) {
+                        effects_.push_back(Reply{from, give_vote(event.header, m)});
+                      },
+                      [&](VoteReply const& m) { vote_came(from, m); },
+                      [&](HostIs const& m) { host_is(m); },
+                      [&](LastWord const& m) { last_word(event.header, m); },
+                      [&](Outcome const& m) {
+                        if (event.header.generation != state_.generation || state_.leaving) return;
+                        if (state_.phase == MemberPhase::taking_part) end(Conclude{m});
+                      },
+                      [](auto const&) {}},
              event.message);
 }
 
-void Turn::welcome(Welcome const& message) {
+void MemberTurn::welcome(Header const& header, Welcome const& message) {
   auto const leases = state_.job.leases;
+  auto const same_reign = header.generation == state_.generation && header.epoch == state_.epoch;
   state_.job = message.job;
   state_.job.leases = leases && message.job.leases;
-  state_.host_name = message.host;
-  if (!state_.job.leases || state_.welcome) return;
-  state_.welcome = true;
-  state_.acked = now_;
+  // A host that came to nothing may have counted further than this one.
+  if (!same_reign) {
+    state_.opening = state_.probing = {};
+    state_.store.reset();
+  }
+  // What a world that came to nothing had prepared says nothing about this one.
+  if (header.generation != state_.voter.generation && !state_.voter.committed) state_.voter = {};
+  state_.generation = header.generation;
+  state_.epoch = header.epoch;
+  state_.host = header.incarnation;
+  if (state_.host_seat.node != state_.host) state_.host_seat = {state_.host, {}, {}, 0};
+  state_.host_seat.host = message.host;
+  if (state_.voter.prepared)
+    for (auto const& seat : state_.voter.prepared->record.voters)
+      if (seat.node == state_.host) state_.host_seat = seat;
+  if (state_.voter.generation != header.generation) state_.voter.promised = {};
+  state_.voter.generation = header.generation;
+  state_.voter.promised = std::max(state_.voter.promised, header.epoch);
+  state_.with_host = true;
+  state_.host_heard = now_;
+  state_.host_stamp = 0;
+  state_.host_left = false;
+  state_.candidacy.reset();
+  state_.stand_at = TimePoint::max();
+  state_.failure_seen = false;
+  state_.hostless_until = TimePoint::max();
+  state_.join_until = TimePoint::max();  // the host knows how long to wait
+  state_.said.clear();
+  if (!std::exchange(state_.welcome, true)) state_.acked = now_;
+  if (state_.dead == Duration::zero()) state_.dead = state_.job.dead;
+  state_.word_round.reset();  // it goes to another host now
+  keep_last_word();
   lease();
+  if (!same_reign) tell_askers(present_host());
 }
 
-void Turn::lease() {
-  if (!state_.job.leases || !state_.connected) return;
-  say(Lease{now_.time_since_epoch().count(), status_of(state_)});
-  if (state_.failure) failed(*std::exchange(state_.failure, std::nullopt), state_.failure_at);
-  state_.next_lease = now_ + state_.job.lease_every;
+void MemberTurn::evicted(Evicted const& message) {
+  if (state_.evicted) return;
+  tell("this node was counted out: " + message.why + "; it joins again");
+  state_.evicted = true;
+  state_.with_host = false;
+  if (!has_workers()) return rejoin();
+  stop(state_.running, Duration::zero(), message.why);
 }
 
-void Turn::open_store(OpenStore const& message) {
-  if (state_.store && state_.store->round == message.round) return say(*state_.store);
-  if (message.round <= state_.opening) return;
-  state_.opening = message.round;
-  effects_.push_back(OpenStoreNow{message.round});
+// Of a member of a world its own host alone may say so: whoever else sits where that was called
+// has another job, and no say in this one.
+void MemberTurn::refused(Incarnation by, Refused const& message) {
+  if (state_.voter.committed && by != state_.host)
+    return tell("refused where the host was called: " + message.what + "; calling on");
+  end(GiveUp{Error{message.code, message.what, message.hint}});
 }
 
-void Turn::prepare(Prepare const& message) {
-  std::visit([this](auto const& answer) { say(answer); }, answer_prepare(state_.voter, message));
+// A new life: nothing that was promised in the old one binds, for nobody counts on it any more.
+void MemberTurn::rejoin() {
+  MemberState fresh;
+  fresh.facts = state_.facts;
+  fresh.facts.incarnation = state_.facts.incarnation.next();
+  fresh.job = state_.job;
+  fresh.run_id = state_.run_id;
+  fresh.backend = state_.backend;
+  fresh.endpoint = state_.endpoint;
+  fresh.leaving = state_.leaving;
+  fresh.leave_until = state_.leave_until;
+  fresh.join_until = now_ + state_.job.join_timeout;
+  auto const known = state_.host_seat;
+  state_ = std::move(fresh);
+  call_host(known.address.empty() ? Seat{} : known);
 }
 
-void Turn::commit(Commit const& message) {
-  if (!accept_commit(state_.voter, message.record) || message.record.outcome) return;
-  auto const round = message.record.round;
-  // A STOP that overtook the COMMIT: this round is not to run.
-  if (round <= state_.stopped || round <= state_.stop_asked || state_.leaving) {
-    state_.running = std::max(state_.running, round);
-    state_.stopped = std::max(state_.stopped, round);
-    return say(Stopped{state_.stopped});
-  }
-  state_.phase = MemberPhase::taking_part;
-  state_.running = round;
-  state_.failure.reset();
-  effects_.push_back(StartWorkers{message});
-}
-
-void Turn::stop(RoundNumber round, std::optional<Duration> grace, std::string const& why) {
-  if (!has_workers() || state_.running > round) {
-    // Nothing of these rounds is alive, and nothing of them will be started.
-    if (state_.running <= round) state_.stopped = std::max(state_.stopped, round);
-    return say(Stopped{state_.stopped});
-  }
-  if (round <= state_.stop_asked && grace != Duration::zero()) return;  // under way
-  state_.stop_asked = std::max(state_.stop_asked, round);
-  effects_.push_back(StopWorkers{round, grace, why});
-}
-
-void Turn::outcome(Outcome const& message) {
-  if (state_.phase == MemberPhase::over) return;
-  say(OutcomeAck{});
-  end(Conclude{message});
-}
-
-void Turn::failed(Failure failure, TimePoint at) {
-  failure.age_ns = std::max<std::int64_t>(0, (now_ - at).count());
-  say(Failed{failure});
-  state_.failure = std::move(failure);
-  state_.failure_at = at;
-}
-
-void Turn::leave(Leave const& wish) {
+void MemberTurn::leave(Leave const& wish) {
   if (state_.leaving) return;
   state_.leaving = wish;
-  if (state_.connected) {
-    state_.leave_until = now_ + state_.job.dead;
-    return say(wish);
-  }
+  state_.leave_until = now_ + state_.job.outcome_patience;
+  if (state_.connected) return say(wish);
   if (!has_workers() && state_.phase == MemberPhase::joining)
     end(Conclude{Outcome{false, wish.exit_code, wish.why, {}}});
 }
 
-// Our workers die before the others may start without us. Should the host come back in time, it
-// hears of them as of any failure.
-void Turn::fence() {
-  if (std::exchange(state_.fenced, true)) return;
-  if (!has_workers() || state_.done == state_.running) return;
-  stop(state_.running, Duration::zero(),
-       "no answer from the rendezvous host for " + seconds_text(now_ - state_.acked) +
-           ": the others may go on without us");
-  if (state_.failure) return;
-  state_.failure = Failure{state_.running, exit_code_of(Errc::fenced), false, 0, {}};
-  state_.failure_at = now_;
-}
-
-void Turn::lose_host() {
-  auto const where = state_.host_name.empty() ? state_.endpoint : state_.host_name;
-  end(Conclude{Outcome{
-      false,
-      exit_code_of(Errc::lost_quorum),
-      "the rendezvous host " + where + " has not answered for " + seconds_text(now_ - state_.acked),
-      {}}});
-}
-
-void Turn::join_timed_out() {
-  std::string seen = "nobody answered at " + state_.endpoint;
-  if (state_.waiting) {
-    seen = "only these nodes came:";
-    for (auto const& host : state_.waiting->hosts) seen += " " + host;
-  }
-  end(GiveUp{Error{Errc::rendezvous_timeout,
-                   "run " + state_.run_id + ": no world of " +
-                       std::to_string(state_.job.min_nodes) + " nodes within " +
-                       seconds_text(state_.job.join_timeout) + "; " + seen,
-                   "check that muster runs on every node and that the endpoint's port is open"}});
-}
-
-void Turn::look_at_time() {
-  if (state_.phase == MemberPhase::over) return;
-  if (state_.leaving && !state_.welcome && now_ >= state_.leave_until)
-    return end(Conclude{Outcome{false, state_.leaving->exit_code, state_.leaving->why, {}}});
-  if (state_.phase == MemberPhase::joining) {
-    auto const patience = state_.welcome ? kHostSpeaksFirst : Duration::zero();
-    if (state_.join_until != TimePoint::max() && now_ >= state_.join_until + patience)
-      return join_timed_out();
-  }
-  if (state_.acked == TimePoint::max()) return;
-  auto const asking = now_ < state_.ask_until;
-  switch (asking ? HostTrust::good : judge_host(state_.acked, now_, state_.job)) {
-    case HostTrust::good:
-      state_.fenced = false;
-      break;
-    case HostTrust::fence:
-      fence();
-      break;
-    case HostTrust::lost:
-      fence();
-      return lose_host();
-  }
-  if (now_ >= state_.next_lease) lease();
-}
-
-void Turn::say(Message message) {
+void MemberTurn::say(Message message) {
   if (state_.connected) effects_.push_back(Say{std::move(message)});
 }
 
-void Turn::end(Effect effect) {
+// Once for each answer to "what are we waiting for".
+void MemberTurn::tell(std::string text) {
+  if (state_.said == text) return;
+  state_.said = text;
+  effects_.push_back(Tell{std::move(text)});
+}
+
+void MemberTurn::end(Effect effect) {
   if (state_.phase == MemberPhase::over) return;
   state_.phase = MemberPhase::over;
   effects_.push_back(std::move(effect));
 }
 
-std::vector<Effect> Turn::finish() {
-  auto wake = TimePoint::max();
-  if (state_.phase != MemberPhase::over) {
-    if (state_.phase == MemberPhase::joining && state_.join_until != TimePoint::max())
-      wake = state_.join_until + (state_.welcome ? kHostSpeaksFirst : Duration::zero());
-    if (state_.leaving && !state_.welcome) wake = std::min(wake, state_.leave_until);
-    if (state_.job.leases && state_.acked != TimePoint::max()) {
-      auto const limit = state_.acked + (state_.fenced ? state_.job.dead : state_.job.fence);
-      wake = std::min(wake, std::max(limit, state_.ask_until));
-      if (state_.connected) wake = std::min(wake, state_.next_lease);
-    }
-    if (wake != TimePoint::max()) {
-      wake = std::max(wake, now_ + std::chrono::milliseconds{1});
-      effects_.push_back(WakeAt{wake});
-    }
-  }
+std::vector<Effect> MemberTurn::finish() {
+  auto const wake = next_wake();
+  if (wake != TimePoint::max()) effects_.push_back(WakeAt{wake});
   state_.expected_wake = wake;
   return std::move(effects_);
 }
 
-}  // namespace
-
-std::vector<member::Effect> member_step(MemberState& state, member::Event const& event,
-                                        TimePoint now) {
-  Turn turn(state, now);
+std::vector<Effect> member_step(MemberState& state, Event const& event, TimePoint now) {
+  MemberTurn turn(state, now);
   turn.notice_late_wake();
   if (state.phase != MemberPhase::over) turn.take(event);
   turn.look_at_time();
   return turn.finish();
 }
 
-std::vector<member::Effect> member_start(MemberState& state, TimePoint now) {
+std::vector<Effect> member_start(MemberState& state, TimePoint now) {
   state.join_until = now + state.job.join_timeout;
   state.expected_wake = state.join_until;
-  return {member::WakeAt{state.join_until}};
+  return {WakeAt{state.join_until}};
 }
 
 Header header_of(MemberState const& state) {
@@ -322,8 +248,14 @@ Header header_of(MemberState const& state) {
 
 Status status_of(MemberState const& state) {
   Status status;
-  if (state.voter.prepared) status.prepared = state.voter.prepared->round;
-  if (state.voter.committed) status.committed = state.voter.committed->round;
+  if (auto const& prepared = state.voter.prepared) {
+    status.prepared = prepared->record.round;
+    status.prepared_in = prepared->record.epoch;
+  }
+  if (auto const& committed = state.voter.committed) {
+    status.committed = committed->round;
+    status.committed_in = committed->epoch;
+  }
   status.stopped = state.stopped;
   status.done = state.done;
   return status;

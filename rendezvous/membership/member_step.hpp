@@ -5,6 +5,7 @@
 // of its host.
 
 #include "rendezvous/membership/member.hpp"
+#include "rendezvous/membership/member_effect.hpp"
 
 namespace muster::membership {
 

@@ -4,6 +4,7 @@
 #include "rendezvous/membership/rank_order.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 
 namespace muster::membership {
@@ -22,6 +23,16 @@ std::string_view take_number(std::string_view& text) {
   return number;
 }
 
+// Newcomers: a rank that they were given (c10d takes it as a wish), then the topology, then names.
+bool comes_before(NodeFacts const& a, NodeFacts const& b) {
+  auto const wish = [](NodeFacts const& node) {
+    return node.given_rank < 0 ? std::numeric_limits<std::int32_t>::max() : node.given_rank;
+  };
+  if (wish(a) != wish(b)) return wish(a) < wish(b);
+  if (auto const order = compare_natural(a.order_key, b.order_key); order != 0) return order < 0;
+  return compare_natural(a.host, b.host) < 0;
+}
+
 // Slots 0 .. n-1: survivors where they were as far as that slot still exists, the others in order.
 std::vector<NodeFacts> place_sticky(std::span<NodeFacts const> nodes, Table const& previous) {
   std::vector<NodeFacts const*> slots(nodes.size(), nullptr), waiting;
@@ -29,14 +40,13 @@ std::vector<NodeFacts> place_sticky(std::span<NodeFacts const> nodes, Table cons
   for (auto const& row : previous) old_rank[row.node] = row.group_rank;
   for (auto const& node : nodes) {
     auto const found = old_rank.find(node.incarnation);
-    if (found != old_rank.end() && found->second < slots.size())
+    if (found != old_rank.end() && found->second < slots.size() && !slots[found->second])
       slots[found->second] = &node;
     else
       waiting.push_back(&node);
   }
-  std::stable_sort(waiting.begin(), waiting.end(), [](auto const* a, auto const* b) {
-    return compare_natural(a->host, b->host) < 0;
-  });
+  std::stable_sort(waiting.begin(), waiting.end(),
+                   [](auto const* a, auto const* b) { return comes_before(*a, *b); });
   auto next = waiting.begin();
   std::vector<NodeFacts> ordered;
   for (auto const* slot : slots) ordered.push_back(slot ? *slot : **next++);
@@ -101,7 +111,7 @@ Result<Table> order_ranks(std::span<NodeFacts const> nodes, Table const& previou
   std::map<std::string, std::uint32_t> role_sizes;
   for (auto const& node : ordered) {
     auto& role_size = role_sizes[node.role];
-    table.push_back({node.incarnation, node.host, node.address,
+    table.push_back({node.incarnation, node.host, node.address, "",
                      static_cast<std::uint32_t>(table.size()), rank, node.local_world_size,
                      role_size, 0});
     rank += node.local_world_size;
@@ -118,6 +128,7 @@ std::uint64_t digest_of(Table const& table) {
     digest.add(row.node.value);
     digest.add(row.host);
     digest.add(row.address);
+    digest.add(row.interface);
     for (auto const number : {row.group_rank, row.rank_base, row.local_world_size,
                               row.role_rank_base, row.role_world_size})
       digest.add(number);

@@ -4,6 +4,7 @@
 // names. The host has no truth of its own. Values only.
 
 #include "rendezvous/base/ids.hpp"
+#include "rendezvous/membership/node_network.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -21,6 +22,12 @@ struct NodeFacts {
   std::int32_t given_rank = -1;
   std::uint32_t local_world_size = 1;
   std::string role = "default";
+  // A name that outlives the process (a pod's, a given one): whoever comes with the id of a member
+  // takes that member's place. Empty: it has none.
+  std::string node_id;
+  std::string order_key;              // ranks follow it before names: a switch, a rack
+  std::uint16_t control_port = 0;     // of its own listener, where voters and candidates are called
+  std::vector<NodeNetwork> networks;  // that it offers, best first
 
   friend bool operator==(NodeFacts const&, NodeFacts const&) = default;
 };
@@ -29,6 +36,7 @@ struct NodeFacts {
 struct TableRow {
   Incarnation node;
   std::string host, address;
+  std::string interface;  // of `address` on that node, or ""
   std::uint32_t group_rank = 0;
   std::uint32_t rank_base = 0, local_world_size = 1;
   std::uint32_t role_rank_base = 0, role_world_size = 1;
@@ -36,6 +44,27 @@ struct TableRow {
   friend bool operator==(TableRow const&, TableRow const&) = default;
 };
 using Table = std::vector<TableRow>;  // by group rank
+
+// A host's name in a seat is for people, and cut to this length: a record is to stay small.
+inline constexpr std::size_t kMostSeatName = 24;
+
+// A voter, and where its listener is called.
+struct Seat {
+  Incarnation node;
+  std::string host, address;
+  std::uint16_t port = 0;
+
+  friend bool operator==(Seat const&, Seat const&) = default;
+};
+using Seats = std::vector<Seat>;
+
+// Who may decide, and whose word breaks a tie.
+struct Electorate {
+  Incarnation host;
+  Seats voters;
+
+  friend bool operator==(Electorate const&, Electorate const&) = default;
+};
 
 struct MasterEndpoint {
   std::string address;
@@ -48,6 +77,7 @@ struct MasterEndpoint {
 struct Budgets {
   std::uint32_t worker_failures = 0;     // against --max-restarts
   std::uint32_t membership_changes = 0;  // losses and joins: not failures
+  std::uint32_t brief_rounds = 0;        // in a row, each ended by a loss soon after its start
 
   friend bool operator==(Budgets const&, Budgets const&) = default;
 };
@@ -76,7 +106,7 @@ struct Record {
   Epoch epoch;
   RoundNumber round;  // one number per record: rounds and the outcome alike
   Incarnation host;   // who proposed it; breaks ties of its quorum
-  std::vector<Incarnation> voters;
+  Seats voters;
   std::uint32_t nodes = 0, world_size = 0;
   MasterEndpoint master;
   std::uint64_t table_digest = 0;
@@ -87,6 +117,10 @@ struct Record {
 
   friend bool operator==(Record const&, Record const&) = default;
 };
+
+inline Electorate electorate_of(Record const& record) {
+  return {record.host, record.voters};
+}
 
 // A later decision: of a later reign, or of the same reign with a higher number.
 inline bool is_newer(Record const& a, Record const& b) {

@@ -5,11 +5,14 @@
 #include "rendezvous/net/metrics.hpp"
 
 #include <array>
+#include <deque>
 #include <memory>
 #include <utility>
 
 namespace muster::net {
 namespace {
+
+constexpr std::size_t kMaxExchanges = 64;
 
 // One request and its answer. Lives as long as one of its handlers is pending; the timer's ends it
 // where the peer does not read or write.
@@ -30,11 +33,11 @@ class Exchange {
     });
     proceed(self);
   }
+  void close();
 
  private:
   static void proceed(Ptr const& self);
   static void answer(Ptr const& self, HttpReply const& reply, bool head_only);
-  void close();
 
   tcp::socket socket_;
   asio::steady_timer timer_;
@@ -71,19 +74,35 @@ void Exchange::close() {
   socket_.close(ignored);
 }
 
+// The latest exchanges, in the order of their beginning.
+using Exchanges = std::deque<std::weak_ptr<Exchange>>;
+
+void make_room(Exchanges& open) {
+  if (open.size() < kMaxExchanges) return;
+  std::erase_if(open, [](auto const& each) { return each.expired(); });
+  if (open.size() < kMaxExchanges) return;
+  if (auto const oldest = open.front().lock()) oldest->close();
+  open.pop_front();
+}
+
 }  // namespace
 
 Handover http_front(HttpPages pages) {
   auto const shared = std::make_shared<HttpPages const>(std::move(pages));
-  return [shared](tcp::socket socket, std::string input) {
-    Exchange::start(std::make_shared<Exchange>(std::move(socket), std::move(input), shared));
+  auto const open = std::make_shared<Exchanges>();
+  return [shared, open](tcp::socket socket, std::string input) {
+    make_room(*open);
+    auto const next = std::make_shared<Exchange>(std::move(socket), std::move(input), shared);
+    open->push_back(next);
+    Exchange::start(next);
   };
 }
 
-HttpReply store_page(HttpRequest const& request, Server const& server, JobReasons const& jobs) {
+HttpReply store_page(HttpRequest const& request, Server const& server, JobReasons const& jobs,
+                     ControlCounters const* control) {
   if (request.path == "/healthz") return {200, "text/plain; charset=utf-8", "ok\n"};
   if (request.path == "/metrics")
-    return {200, "text/plain; version=0.0.4; charset=utf-8", metrics_text(server)};
+    return {200, "text/plain; version=0.0.4; charset=utf-8", metrics_text(server, control)};
   if (request.path == "/status.json") return {200, "application/json", status_json(server, jobs)};
   return {404, "text/plain; charset=utf-8", "there are /healthz, /metrics and /status.json\n"};
 }

@@ -33,6 +33,9 @@ Error explain(error_code const& failure, std::string const& where, std::uint16_t
         "', or choose another";
   if (error.code == Errc::permission)
     error.hint = "ports below 1024 need root; choose a higher one";
+  if (failure == boost::system::errc::too_many_files_open ||
+      failure == boost::system::errc::too_many_files_open_in_system)
+    error.code = Errc::limit;
   if (failure == boost::system::errc::address_not_available)
     error = Error{Errc::bad_input, error.what, "the address is not one of this host's"};
   return error;
@@ -95,18 +98,22 @@ Result<tcp::acceptor> listen_on(asio::io_context& io, std::string const& host, s
   return listen_at(io, tcp::endpoint(address, port), false);
 }
 
-Result<tcp::acceptor> listen_in_range(asio::io_context& io, std::string const& host,
-                                      PortRange range, std::span<std::uint16_t const> avoid) {
-  for (unsigned port = range.first; port <= range.last; ++port) {
-    auto const candidate = static_cast<std::uint16_t>(port);
-    if (std::find(avoid.begin(), avoid.end(), candidate) != avoid.end()) continue;
-    auto bound = listen_on(io, host, candidate);
-    if (bound || bound.error().code != Errc::address_in_use) return bound;
+Result<tcp::acceptor> listen_in_ranges(asio::io_context& io, std::string const& host,
+                                       std::span<PortRange const> ranges,
+                                       std::span<std::uint16_t const> avoid) {
+  std::string text;
+  for (auto const& range : ranges) {
+    for (unsigned port = range.first; port <= range.last; ++port) {
+      auto const candidate = static_cast<std::uint16_t>(port);
+      if (std::find(avoid.begin(), avoid.end(), candidate) != avoid.end()) continue;
+      auto bound = listen_on(io, host, candidate);
+      if (bound || bound.error().code != Errc::address_in_use) return bound;
+    }
+    text +=
+        (text.empty() ? "" : ", ") + std::to_string(range.first) + "-" + std::to_string(range.last);
   }
-  return Error{Errc::address_in_use,
-               "no free port on '" + host + "' between " + std::to_string(range.first) + " and " +
-                   std::to_string(range.last),
-               "widen the range"};
+  return Error{Errc::address_in_use, "no free port on '" + host + "' among " + text,
+               "name more ports, or see who has these with ss -ltnp"};
 }
 
 std::string to_text(tcp::endpoint const& endpoint) {

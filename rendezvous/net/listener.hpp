@@ -3,6 +3,7 @@
 // Bound and listening sockets. Close-on-exec; what is set here is inherited by every accepted
 // connection: no delay, keep-alive.
 
+#include "rendezvous/base/port_range.hpp"
 #include "rendezvous/base/result.hpp"
 #include "rendezvous/net/asio.hpp"
 
@@ -17,13 +18,10 @@ namespace muster::net {
 // 0: the system chooses. The error says what is taken and what to do.
 Result<tcp::acceptor> listen_on(asio::io_context& io, std::string const& host, std::uint16_t port);
 
-struct PortRange {
-  std::uint16_t first = 0, last = 0;
-};
-
-// The first port of the range that can be bound and is not in `avoid`.
-Result<tcp::acceptor> listen_in_range(asio::io_context& io, std::string const& host,
-                                      PortRange range, std::span<std::uint16_t const> avoid);
+// The first port of the ranges that can be bound and is not in `avoid`.
+Result<tcp::acceptor> listen_in_ranges(asio::io_context& io, std::string const& host,
+                                       std::span<PortRange const> ranges,
+                                       std::span<std::uint16_t const> avoid);
 
 // "[::1]:29400", "10.0.0.7:29400".
 std::string to_text(tcp::endpoint const& endpoint);

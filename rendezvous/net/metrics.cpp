@@ -80,22 +80,37 @@ void write_connections(Text& text, Server const& server) {
   text.number("muster_bytes_sent_total", "counter", "Bytes of replies.", counters.bytes_out);
   text.number("muster_client_pauses_total", "counter",
               "Times that a client was not read because it did not read.", counters.paused);
+  text.number("muster_client_holds_total", "counter",
+              "Times that a client was not read because half requests held much memory.",
+              counters.held_back);
   constexpr std::string_view kRefused = "muster_connections_refused_total";
   text.head(kRefused, "counter", "Connections closed by the server, by reason.");
-  text.labelled(kRefused, "reason", "unknown_greeting", counters.unknown_greetings);
-  text.labelled(kRefused, "reason", "late_greeting", counters.late_greetings);
-  text.labelled(kRefused, "reason", "violation", counters.violations);
+  each_refusal(counters, [&text, kRefused](std::string_view reason, std::uint64_t count) {
+    text.labelled(kRefused, "reason", reason, count);
+  });
   constexpr std::string_view kHanded = "muster_connections_handed_over_total";
   text.head(kHanded, "counter", "Connections of another protocol than TCPStore.");
   text.labelled(kHanded, "protocol", "control", counters.control_connections);
   text.labelled(kHanded, "protocol", "http", counters.http_connections);
 }
 
+void write_control(Text& text, ControlCounters const& control) {
+  text.number("muster_control_newcomers", "gauge",
+              "Control connections of which no message has come.", control.newcomers);
+  text.number("muster_control_connections_total", "counter", "Control connections accepted.",
+              control.accepted);
+  constexpr std::string_view kEnded = "muster_control_ends_total";
+  text.head(kEnded, "counter", "Control connections that ended by themselves, by reason.");
+  for (std::size_t i = 0; i < control.ended.size(); ++i)
+    text.labelled(kEnded, "reason", control::kFaultNames[i], control.ended[i]);
+}
+
 }  // namespace
 
-std::string metrics_text(Server const& server) {
+std::string metrics_text(Server const& server, ControlCounters const* control) {
   Text text;
   write_connections(text, server);
+  if (control) write_control(text, *control);
   write_contents(text, server);
   write_requests(text, server.engine().counters());
   write_wakes(text, server.counters().wake);

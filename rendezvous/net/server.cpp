@@ -5,16 +5,17 @@
 #include "rendezvous/base/now.hpp"
 #include "rendezvous/net/hub.hpp"
 #include "rendezvous/net/listener.hpp"
+#include "rendezvous/net/wire_keys.hpp"
 
+#include <algorithm>
 #include <cerrno>
-#include <deque>
 #include <sys/socket.h>
 #include <utility>
 
 namespace muster::net {
 namespace {
 
-constexpr int kAcceptsInARow = 256;
+constexpr int kAcceptsInARow = 64;                        // then those who are here have their turn
 constexpr std::chrono::milliseconds kAcceptBackoff{100};  // out of descriptors: let some close
 
 }  // namespace
@@ -25,7 +26,7 @@ class Server::Body {
       : hub(std::move(options)),
         acceptor_(std::move(acceptor)),
         timer_(acceptor_.get_executor()),
-        greeting_timer_(acceptor_.get_executor()),
+        watch_(acceptor_.get_executor()),
         protocol_(tcp::v6()) {
     error_code ec;
     endpoint = acceptor_.local_endpoint(ec);
@@ -37,6 +38,8 @@ class Server::Body {
   void stop();
   static void drain(std::shared_ptr<Body> const& self, Duration patience,
                     std::function<void()> done);
+  // Sets the timer for who is late next.
+  static void watch(std::shared_ptr<Body> const& self);
 
   Hub hub;
   tcp::endpoint endpoint;
@@ -44,23 +47,18 @@ class Server::Body {
  private:
   static void accept_some(std::shared_ptr<Body> const& self);
   static void back_off(std::shared_ptr<Body> const& self, int error_number);
-  static void admit(std::shared_ptr<Body> const& self, int descriptor);
-  static void await_greetings(std::shared_ptr<Body> const& self);
-  void reject_late_greetings();
+  static void admit(std::shared_ptr<Body> const& self, int descriptor, tcp::endpoint const& peer);
+  bool turns_away(tcp::socket const& socket, tcp::endpoint const& peer);
+  void make_room(ClientId longest);
+  void reject_late();
   void close_sessions();
-
-  struct Greeter {
-    TimePoint due;
-    ClientId id;
-  };
 
   tcp::acceptor acceptor_;
   asio::steady_timer timer_;
-  asio::steady_timer greeting_timer_;
+  asio::steady_timer watch_;
   tcp protocol_;
   ClientId last_id_;
-  std::deque<Greeter> greeters_;  // in the order of their deadlines, which are equally long
-  bool greeting_timer_runs_ = false;
+  TimePoint watched_ = TimePoint::max();  // when the timer ends
 };
 
 void Server::Body::await_connections(std::shared_ptr<Body> const& self) {
@@ -71,10 +69,13 @@ void Server::Body::await_connections(std::shared_ptr<Body> const& self) {
 
 void Server::Body::accept_some(std::shared_ptr<Body> const& self) {
   for (int i = 0; i < kAcceptsInARow && self->acceptor_.is_open(); ++i) {
-    int const descriptor =
-        ::accept4(self->acceptor_.native_handle(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    tcp::endpoint peer;
+    auto size = static_cast<socklen_t>(peer.capacity());
+    int const descriptor = ::accept4(self->acceptor_.native_handle(), peer.data(), &size,
+                                     SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (descriptor >= 0) {
-      admit(self, descriptor);
+      peer.resize(size);
+      admit(self, descriptor, peer);
       continue;
     }
     if (errno == EAGAIN) break;
@@ -96,7 +97,8 @@ void Server::Body::back_off(std::shared_ptr<Body> const& self, int error_number)
   });
 }
 
-void Server::Body::admit(std::shared_ptr<Body> const& self, int descriptor) {
+void Server::Body::admit(std::shared_ptr<Body> const& self, int descriptor,
+                         tcp::endpoint const& peer) {
   tcp::socket socket(self->acceptor_.get_executor());
   error_code ec;
   socket.assign(self->protocol_, descriptor, ec);
@@ -104,35 +106,66 @@ void Server::Body::admit(std::shared_ptr<Body> const& self, int descriptor) {
     ::close(descriptor);
     return;
   }
-  ++self->hub.counters.accepted;
+  auto& hub = self->hub;
+  ++hub.counters.accepted;
+  if (self->turns_away(socket, peer)) return;
   auto const id = self->last_id_ = self->last_id_.next();
   auto session =
-      std::make_shared<Session>(std::shared_ptr<Hub>(self, &self->hub), std::move(socket), id);
-  self->hub.sessions.emplace(id.value, session);
-  self->greeters_.push_back({now() + self->hub.options.greeting_deadline, id});
-  await_greetings(self);
+      std::make_shared<Session>(std::shared_ptr<Hub>(self, &hub), std::move(socket), id, peer);
+  hub.sessions.emplace(id.value, session);
+  auto const address = plain_address(peer.address());
+  auto const longest =
+      hub.lobby.enter(id.value, address.is_loopback() ? "" : address.to_string(), now());
+  if (longest) self->make_room(ClientId{*longest});
+  watch(self);
   Session::start(session);
 }
 
-void Server::Body::await_greetings(std::shared_ptr<Body> const& self) {
-  if (self->greeting_timer_runs_ || self->greeters_.empty()) return;
-  self->greeting_timer_runs_ = true;
-  self->greeting_timer_.expires_after(Deadline{self->greeters_.front().due}.left(now()));
-  self->greeting_timer_.async_wait([self](error_code const& ec) {
-    self->greeting_timer_runs_ = false;
+// Where only a store is served, strangers need not say more.
+bool Server::Body::turns_away(tcp::socket const& socket, tcp::endpoint const& peer) {
+  if (!hub.members || hub.options.on_control || hub.options.on_http) return false;
+  error_code ec;
+  if (hub.members->admits(peer.address(), socket.local_endpoint(ec).address())) return false;
+  ++hub.counters.strangers;
+  hub.complain(Complaint::stranger, peer, kStranger);
+  return true;
+}
+
+// What it wants may have arrived, and only waits for its turn to be read.
+void Server::Body::make_room(ClientId longest) {
+  auto const session = hub.find(longest);
+  if (!session) return;
+  Session::look(session);
+  if (hub.lobby.holds(longest.value)) session->reject_crowded();
+}
+
+void Server::Body::watch(std::shared_ptr<Body> const& self) {
+  auto const next = std::min(self->hub.lobby.next_due().value_or(TimePoint::max()),
+                             self->hub.budget.next_due().value_or(TimePoint::max()));
+  if (next >= self->watched_ || !self->acceptor_.is_open()) return;
+  self->watched_ = next;
+  self->watch_.expires_after(Deadline{next}.left(now()));
+  self->watch_.async_wait([self](error_code const& ec) {
     if (ec) return;
-    self->reject_late_greetings();
-    await_greetings(self);
+    self->watched_ = TimePoint::max();
+    self->reject_late();
+    watch(self);
   });
 }
 
-void Server::Body::reject_late_greetings() {
+void Server::Body::reject_late() {
   auto const time = now();
-  while (!greeters_.empty() && greeters_.front().due <= time) {
-    auto const session = hub.find(greeters_.front().id);
-    greeters_.pop_front();
-    if (session && !session->greeted()) session->reject_late();
+  for (auto const id : hub.lobby.overdue(time)) {
+    auto const session = hub.find(ClientId{id});
+    if (session) Session::look(session);  // what has come in time counts
+    if (!session || !hub.lobby.holds(id)) continue;
+    if (session->is_idle())
+      hub.lobby.leave(id);  // a client that asks later
+    else
+      session->reject_late();
   }
+  for (auto const id : hub.budget.overdue(time))
+    if (auto const session = hub.find(ClientId{id})) session->reject_slow();
 }
 
 void Server::Body::close_sessions() {
@@ -146,9 +179,10 @@ void Server::Body::stop() {
   error_code ignored;
   acceptor_.close(ignored);
   timer_.cancel();
-  greeting_timer_.cancel();
-  greeters_.clear();
+  watch_.cancel();
+  hub.on_written = nullptr;
   close_sessions();
+  hub.sum_up_complaints();
 }
 
 void Server::Body::drain(std::shared_ptr<Body> const& self, Duration patience,
@@ -174,6 +208,9 @@ void Server::Body::drain(std::shared_ptr<Body> const& self, Duration patience,
 
 Server::Server(tcp::acceptor acceptor, ServerOptions options)
     : body_(std::make_shared<Body>(std::move(acceptor), std::move(options))) {
+  body_->hub.on_hold = [weak = std::weak_ptr<Body>(body_)] {
+    if (auto const self = weak.lock()) Body::watch(self);
+  };
   Body::await_connections(body_);
 }
 
@@ -203,6 +240,19 @@ void Server::renew_keys() {
   for (auto const& [id, session] : sessions)
     if (session->greeted()) session->close();
   body_->hub.engine = std::make_unique<store::Engine>();
+  body_->hub.engine->watch(body_->hub.watched_key);
+}
+void Server::watch_key(std::string_view key, std::function<void()> on_written) {
+  auto& hub = body_->hub;
+  hub.watched_key = wire_key(key);
+  hub.on_written = std::move(on_written);
+  hub.engine->watch(hub.watched_key);
+}
+void Server::allow_only(std::vector<std::string> const& addresses) {
+  body_->hub.members.emplace(addresses);
+}
+void Server::allow_also(std::vector<std::string> const& addresses) {
+  if (body_->hub.members) body_->hub.members->add(addresses);
 }
 store::Engine const& Server::engine() const {
   return *body_->hub.engine;

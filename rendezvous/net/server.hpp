@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // One listener that speaks three protocols, told apart by their first bytes (wire/greeting.hpp):
-// TCPStore, answered here by an engine of the server's own; muster's control protocol and HTTP,
-// whose connections are handed over. Cheap: making one and starting it costs a few microseconds
-// and no thread. Lives on one io_context, and is used from its thread only.
+// TCPStore, answered here by an engine of the server's own; muster's control protocol (also in TLS)
+// and HTTP, whose connections are handed over. Cheap: making one and starting it costs a few
+// microseconds and no thread. Lives on one io_context, and is used from its thread only.
 
-#include "rendezvous/base/limits.hpp"
 #include "rendezvous/net/asio.hpp"
+#include "rendezvous/net/bounds.hpp"
 #include "rendezvous/net/server_counters.hpp"
 #include "rendezvous/store/engine.hpp"
 
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace muster::net {
 
@@ -25,7 +28,11 @@ struct ServerOptions {
   // Without these such connections are closed, counted, and logged once.
   Handover on_control;
   Handover on_http;
-  std::chrono::milliseconds greeting_deadline = limits::kGreetingDeadline;
+  // False: TCPStore connections are closed, counted, and logged once.
+  bool serves_store = true;
+  // Numeric addresses of those who may use the store, beside this machine. Unset: everybody.
+  std::optional<std::vector<std::string>> allow;
+  Bounds bounds = bounds_of_this_process();
 };
 
 class Server {
@@ -49,6 +56,14 @@ class Server {
   // An empty store under the same address: closes every connection that has spoken TCPStore, then
   // drops all keys. For a round whose port must not change, once all old workers are dead.
   void renew_keys();
+  // From now on; connections that are there stay.
+  void allow_only(std::vector<std::string> const& addresses);
+  // These, too, where not everybody is allowed anyway.
+  void allow_also(std::vector<std::string> const& addresses);
+
+  // Calls `on_written`, from the io_context, after each request that wrote to this key; one key at
+  // a time. For an owner that would otherwise have to look again and again.
+  void watch_key(std::string_view key, std::function<void()> on_written);
 
   // A consistent view, between two calls into the io_context.
   store::Engine const& engine() const;

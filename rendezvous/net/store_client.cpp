@@ -97,6 +97,10 @@ void StoreClient::close() {
   connection_->fail(Error{Errc::canceled, "the store client was closed", {}});
 }
 
+std::string StoreClient::local_address() const {
+  return connection_->local_address();
+}
+
 Task<void> StoreClient::set(std::string key, std::string value, Deadline deadline) {
   auto const name = wire_key(key);
   return ask_nothing(connection_, encoded(wire::Set{name, value}), deadline);

@@ -33,6 +33,8 @@ class StoreClient {
   Task<void> connect(std::string host, std::uint16_t port, Deadline deadline);
   // Pending calls end with Errc::canceled.
   void close();
+  // Of this end of the connection, numeric; empty where there is none.
+  std::string local_address() const;
 
   Task<void> set(std::string key, std::string value, Deadline deadline);
   Task<std::string> get(std::string key, Deadline deadline);

@@ -218,6 +218,12 @@ bool StoreConnection::take_reply(Call& call, wire::Reply const& reply) {
   return true;
 }
 
+std::string StoreConnection::local_address() const {
+  error_code ec;
+  auto const local = socket_.local_endpoint(ec);
+  return ec ? std::string() : local.address().to_string();
+}
+
 void StoreConnection::fail(Error error) {
   if (failure_) return;
   failure_ = error;

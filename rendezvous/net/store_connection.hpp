@@ -40,6 +40,7 @@ class StoreConnection {
   void fail(Error error);
   bool is_open() const { return socket_.is_open(); }
   std::string const& peer() const { return peer_; }
+  std::string local_address() const;
 
  private:
   struct Call {

@@ -20,7 +20,10 @@ struct Engine::Call {
   void answer(std::string_view value) { ByteWriter{reply}.sized(value); }
   void answer(std::int64_t number) { ByteWriter{reply}.number(number); }
   void answer_byte(char byte) { reply.push_back(byte); }
-  void came(std::string_view key) { engine.waiters_.wake_all(key, woken); }
+  void came(std::string_view key) {
+    if (key == engine.watched_) engine.written_ = true;
+    engine.waiters_.wake_all(key, woken);
+  }
 
   Result<void> operator()(wire::Validate const&) {
     return Error{Errc::protocol, "VALIDATE in the middle of a connection", {}};

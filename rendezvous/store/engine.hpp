@@ -15,6 +15,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace muster::store {
@@ -31,6 +32,11 @@ class Engine {
   // name `client` too). After an error the client's connection must be closed.
   Result<void> apply(ClientId client, wire::Request const& request, std::string& reply,
                      std::vector<ClientId>& woken);
+
+  // From now on it is noted when this key is set, added or appended to; one key at a time.
+  void watch(std::string key) { watched_ = std::move(key); }
+  // Whether it was since this was last asked.
+  bool take_written() { return std::exchange(written_, false); }
 
   // A connection's VALIDATE, which its session reads itself.
   void count_greeting() { ++counters_.requests[0]; }
@@ -54,6 +60,8 @@ class Engine {
   Keys keys_;
   Queues queues_{counters_};
   Waiters waiters_;
+  std::string watched_;
+  bool written_ = false;
 };
 
 }  // namespace muster::store

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Which of the three protocols a connection speaks, by its first bytes. Pure.
+// Which of the protocols a connection speaks, by its first bytes. Pure.
 
 #include <string_view>
 
@@ -11,11 +11,13 @@ enum class Greeting {
   store,      // 00 CE F7 85 3C
   control,    // "MUSTER"
   http,       // "GET " or "HEAD "
+  tls,        // 16 03: a TLS handshake, in which control may follow
   unknown,
 };
 
 inline constexpr std::string_view kStoreGreeting{"\x00\xCE\xF7\x85\x3C", 5};
 inline constexpr std::string_view kControlGreeting{"MUSTER"};
+inline constexpr std::string_view kTlsHandshake{"\x16\x03"};
 
 constexpr Greeting classify(std::string_view bytes) {
   struct Entry {
@@ -24,6 +26,7 @@ constexpr Greeting classify(std::string_view bytes) {
   };
   constexpr Entry kTable[] = {{kStoreGreeting, Greeting::store},
                               {kControlGreeting, Greeting::control},
+                              {kTlsHandshake, Greeting::tls},
                               {"GET ", Greeting::http},
                               {"HEAD ", Greeting::http}};
   for (auto const& [prefix, meaning] : kTable) {

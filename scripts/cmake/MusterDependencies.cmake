@@ -15,6 +15,12 @@ if(MUSTER_TESTS)
   find_package(Catch2 2 REQUIRED)
 endif()
 
+find_package(OpenSSL 3.0 QUIET)
+set(MUSTER_HAVE_OPENSSL ${OPENSSL_FOUND})
+if(NOT MUSTER_HAVE_OPENSSL)
+  message(STATUS "muster: OpenSSL 3 not found (libssl-dev); job tokens and TLS will be refused")
+endif()
+
 set(MUSTER_HAVE_CUDA OFF)
 if(NOT MUSTER_CUDA STREQUAL "OFF")
   find_package(CUDAToolkit QUIET)

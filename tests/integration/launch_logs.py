@@ -7,8 +7,10 @@ import glob
 import os
 import pty
 import re
+import signal
 import subprocess
 import sys
+import tempfile
 
 from launch_case import Job, run_cases, shell_job
 from muster_case import wait_for
@@ -127,6 +129,39 @@ def test_each_attempt_has_its_folder():
             # Of an attempt that failed, at least the one who failed has spoken.
             texts = [found[f"attempt_{attempt}/{rank}/stdout.log"] for rank in (0, 1)]
             assert f"attempt {attempt}\n".encode() in texts, texts
+
+
+def silent_disk_job(*options):
+    """Its second attempt opens a log file that is a FIFO without a reader: a file system that does not answer."""
+    fifo = "RUN=${TORCHELASTIC_ERROR_FILE%%/attempt_*}; mkdir -p $RUN/attempt_1/0; mkfifo $RUN/attempt_1/0/stdout.log; echo up > $D/up; exit 1"
+    return logged_job(1, fifo, "--redirects=1", "--max-restarts=1", *options)
+
+
+def test_a_disk_that_does_not_answer_ends_the_job_with_a_line_that_says_so():
+    with silent_disk_job() as job:
+        job.wait_for_file("up")
+        assert job.wait(40) == 1, job.stderr()
+        line = re.search(r"muster: making log folders and files in 'logs' took more than 20 s .*--log-dir.*", job.stderr())
+        assert line, job.stderr()
+        job.expect_nobody_left()
+
+
+def test_an_error_file_on_a_silent_disk_does_not_hold_up_the_end():
+    with tempfile.TemporaryDirectory() as folder:
+        fifo = os.path.join(folder, "error.json")
+        os.mkfifo(fifo)
+        with shell_job(1, "exit 3", env={"TORCHELASTIC_ERROR_FILE": fifo}) as job:
+            assert job.wait(20) == 3, job.stderr()
+            assert "its file system does not answer" in job.stderr()
+
+
+def test_ctrl_c_is_obeyed_while_the_disk_does_not_answer():
+    with silent_disk_job() as job:
+        job.wait_for_file("up")
+        wait_for("the disk is asked", lambda: os.path.exists(glob.glob(f"{job.folder}/logs/*/attempt_1/0/stdout.log")[0]))
+        job.popen.send_signal(signal.SIGINT)
+        assert job.wait(10) == -signal.SIGINT, job.stderr()
+        job.expect_nobody_left()
 
 
 def test_a_lone_worker_keeps_the_terminal():

@@ -7,6 +7,7 @@ import pty
 import signal
 import socket
 import subprocess
+import tempfile
 import time
 
 from launch_case import Job, run_cases, shell_job
@@ -124,7 +125,8 @@ def test_ctrl_z_stops_workers_and_muster_and_fg_continues_them():
         wait_up(job, 2)
         workers = [int(job.read(f"up.{rank}")) for rank in (0, 1)]
         job.popen.send_signal(signal.SIGTSTP)
-        wait_for("all are stopped", lambda: all(state_of(pid) == "T" for pid in [job.pid, *workers]))
+        # D: a shell whose child was stopped between vfork and exec is as good as stopped.
+        wait_for("all are stopped", lambda: state_of(job.pid) == "T" and all(state_of(pid) in "TD" for pid in workers))
         job.popen.send_signal(signal.SIGCONT)
         wait_for("all go on", lambda: all(state_of(pid) != "T" for pid in [job.pid, *workers]))
         open(os.path.join(job.folder, "go"), "w", encoding="ascii").close()
@@ -190,6 +192,31 @@ def test_ctrl_c_on_a_terminal_ends_the_job():
         job.expect_nobody_left()
     os.close(leader)
     os.close(follower)
+
+
+def test_a_start_that_hangs_is_ended_by_a_signal_and_by_the_guardians_death():
+    for number, times, status in ((signal.SIGTERM, 1, 128 + signal.SIGTERM), (signal.SIGINT, 2, -signal.SIGINT), (signal.SIGKILL, 1, -signal.SIGKILL)):
+        with tempfile.TemporaryDirectory() as folder:
+            silent = os.path.join(folder, "certificate")
+            os.mkfifo(silent)
+            tls = [f"--tls-{name}={silent}" for name in ("cert", "key", "ca")]
+            with Job(["--nnodes=2", "--rdzv-backend=c10d", f"--rdzv-endpoint=127.0.0.1:{free_port()}", *tls, "--no-python", "true"]) as job:
+                writer = wait_for("the agent reads the certificate, or cannot", lambda job=job, silent=silent: opened(silent) or job.popen.poll())
+                if job.popen.poll() is not None:
+                    print("     (no TLS here: part left out)")
+                    return
+                for _ in range(times):
+                    job.popen.send_signal(number)
+                assert job.wait(10) == status, job.stderr()
+                job.expect_nobody_left()
+                os.close(writer)
+
+
+def opened(fifo):
+    try:
+        return os.open(fifo, os.O_WRONLY | os.O_NONBLOCK)
+    except OSError:  # nobody reads it
+        return None
 
 
 def take_terminal(fd):

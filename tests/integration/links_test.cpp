@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Links over real sockets on loopback, several in one process, with agents that have no workers:
-// they note what they are asked and answer at once. Every wait ends at a state, with a deadline.
+// The membership of several nodes, over real sockets.
 
 #include "launcher/agent/remote_link.hpp"
 #include "rendezvous/base/now.hpp"
 #include "rendezvous/net/blocking_client.hpp"
 #include "rendezvous/net/listener.hpp"
-
-#include <catch2/catch.hpp>
+#include "tests/support/link_bench.hpp"
 
 #include <thread>
 
@@ -16,80 +14,61 @@ using namespace muster::launch;
 
 namespace {
 
-struct Agent final : MembershipListener {
-  std::unique_ptr<RemoteLink> link;
-  std::vector<RoundView> rounds;
-  std::vector<std::uint64_t> stops;
-  std::optional<Outcome> outcome;
-  std::optional<Error> error;
-  bool silent_stop = false;
+using Agent = test::NotingAgent;
 
-  Result<std::uint16_t> open_store(RoundNumber round) override {
-    return static_cast<std::uint16_t>(1000 + round.value);
-  }
-  void on_round(RoundView const& view) override { rounds.push_back(view); }
-  void on_stop(RoundNumber round, std::optional<Duration>, std::string const&) override {
-    stops.push_back(round.value);
-    if (!silent_stop) link->stopped(round);
-  }
-  void on_outcome(Outcome const& result) override { outcome = result; }
-  void on_error(Error const& e) override { error = e; }
-  bool ended() const { return outcome || error; }
-};
-
-struct Nodes {
-  net::asio::io_context io{1};
-  std::uint16_t port = 0;
-  std::vector<std::unique_ptr<Agent>> agents;
+struct Nodes : test::LinkBench {
   membership::JobSettings job;
 
   Nodes() {
-    auto probe = net::listen_on(io, "127.0.0.1", 0);
-    REQUIRE(probe);
-    port = probe->local_endpoint().port();
     job.min_nodes = job.max_nodes = 2;
     job.quiet = std::chrono::milliseconds{300};
     job.lease_every = std::chrono::milliseconds{200};
-    job.fence = std::chrono::milliseconds{1600};
-    job.dead = std::chrono::seconds{2};
+    job.dead = job.dead_at_min = std::chrono::seconds{2};
+    job.scale_interval = std::chrono::milliseconds{100};
     job.outcome_patience = std::chrono::seconds{1};
-  }
-  ~Nodes() {
-    for (auto& agent : agents) agent->link.reset();
-    run_for(std::chrono::milliseconds{50});
   }
 
   RemoteLinkOptions options(std::string name) const {
     RemoteLinkOptions options;
     options.run_id = "links";
     options.backend = "c10d";
-    options.host = "127.0.0.1";
-    options.port = port;
+    options.places = {{"127.0.0.1", port}};
     options.job = job;
     options.facts.host = std::move(name);
     options.facts.incarnation = Incarnation{100 + agents.size()};
     options.facts.local_world_size = 2;
     return options;
   }
-  Agent& start(RemoteLinkOptions options) {
-    agents.push_back(std::make_unique<Agent>());
-    auto& agent = *agents.back();
-    agent.link = std::make_unique<RemoteLink>(io, std::move(options));
-    agent.link->join(agent);
-    return agent;
-  }
+  Agent& start(RemoteLinkOptions options) { return start_link<RemoteLink>(std::move(options)); }
   Agent& start(std::string name) { return start(options(std::move(name))); }
-
-  void run_for(Duration time) {
-    io.restart();
-    io.run_for(time);
+  // The first one hosts.
+  std::vector<Agent*> start_world(std::vector<std::string> const& names) {
+    std::vector<Agent*> world;
+    for (auto const& name : names) world.push_back(&start(name));
+    REQUIRE(until([&] {
+      return std::all_of(world.begin(), world.end(),
+                         [&](Agent* agent) { return agent->runs(world.size()); });
+    }));
+    return world;
   }
-  template <class F>
-  bool until(F const& condition, Duration patience = std::chrono::seconds{20}) {
-    auto const deadline = deadline_in(patience);
-    while (!condition() && !deadline.passed(now())) run_for(std::chrono::milliseconds{2});
-    return condition();
+  // As the guardian of an agent that has died.
+  void speak_for(Agent& dead) {
+    auto const words = dead.words;
+    dead.link.reset();
+    for (auto const& place : words.places) {
+      net::tcp::socket socket(io);
+      net::error_code ignored;
+      socket.connect({net::asio::ip::make_address(place.address), place.port}, ignored);
+      auto const framed = [](control::Letter const& letter) {
+        return control::frame(control::encode(letter));
+      };
+      auto const said = control::plain_opening("a guardian", words.word.header.run_id) +
+                        framed(words.opening) + framed(words.word);
+      net::asio::write(socket, net::asio::buffer(said), ignored);
+      word_lines.push_back(std::move(socket));
+    }
   }
+  std::vector<net::tcp::socket> word_lines;
 };
 
 WorkerFailure failure_of(RoundNumber round, int code, bool consequence = false) {
@@ -113,7 +92,7 @@ TEST_CASE("two nodes meet, run and succeed together", "[links]") {
   CHECK(a.rounds[0].group_rank + b.rounds[0].group_rank == 1);
   CHECK(a.rounds[0].hosts == std::vector<std::string>{"a", "b"});
   CHECK(a.rounds[0].master_addr == "127.0.0.1");
-  CHECK(a.rounds[0].master_port == 1001);
+  CHECK(a.rounds[0].master_port == a.stores.at(a.rounds[0].round).port());
   b.link->workers_done(b.rounds[0].round);
   nodes.run_for(std::chrono::milliseconds{50});
   CHECK_FALSE(b.ended());
@@ -140,38 +119,186 @@ TEST_CASE("a failure restarts both nodes, the next one ends the job with its cod
   CHECK(a.outcome->reports == b.outcome->reports);
 }
 
-TEST_CASE("a third node is refused with the reason", "[links]") {
+TEST_CASE("a third node of two waits and takes the place of one that leaves", "[links]") {
   Nodes nodes;
-  auto& a = nodes.start("a");
-  auto& b = nodes.start("b");
-  REQUIRE(nodes.until([&] { return a.rounds.size() == 1 && b.rounds.size() == 1; }));
+  nodes.job.min_nodes = 1;
+  auto const world = nodes.start_world({"a", "b"});
   auto& c = nodes.start("c");
-  REQUIRE(nodes.until([&] { return c.ended(); }));
-  REQUIRE(c.error);
-  CHECK(c.error->code == Errc::refused);
-  CHECK(c.error->what.find("too late") != std::string::npos);
-  CHECK_FALSE(a.ended());
+  REQUIRE(nodes.until([&] { return !c.notes.empty(); }));
+  CHECK(c.rounds.empty());
+  CHECK(world[0]->rounds.size() == 1);
+  world[1]->link->leave(143, "SIGTERM on host b");
+  world[1]->link->stopped(world[1]->rounds[0].round, 0);
+  REQUIRE(nodes.until([&] { return c.runs(2) && world[0]->rounds.size() == 2; }));
+  CHECK(c.rounds[0].hosts == std::vector<std::string>{"a", "c"});
+  CHECK(world[0]->rounds[1].group_rank == world[0]->rounds[0].group_rank);
+  CHECK(c.notes.size() < 4);  // a line for each change, not for each lease
 }
 
-TEST_CASE("a lost agent ends the job everywhere", "[links]") {
+TEST_CASE("whoever waits is told of the job's success", "[links]") {
   Nodes nodes;
-  auto& a = nodes.start("a");
-  auto& b = nodes.start("b");
-  REQUIRE(nodes.until([&] { return a.rounds.size() == 1 && b.rounds.size() == 1; }));
-  SECTION("one that does not host") {
+  auto const world = nodes.start_world({"a", "b"});
+  auto& c = nodes.start("c");
+  REQUIRE(nodes.until([&] { return !c.notes.empty(); }));
+  for (auto* agent : world) agent->link->workers_done(agent->rounds[0].round);
+  REQUIRE(nodes.until([&] { return c.ended() && world[0]->ended() && world[1]->ended(); }));
+  REQUIRE(c.outcome);
+  CHECK(c.outcome->success);
+}
+
+TEST_CASE("a newcomer to a job that may grow brings a round", "[links]") {
+  Nodes nodes;
+  nodes.job.max_nodes = 3;
+  auto const world = nodes.start_world({"a", "b"});
+  auto& c = nodes.start("c");
+  REQUIRE(nodes.until([&] { return c.runs(3) && world[0]->runs(3) && world[1]->runs(3); }));
+  CHECK(world[0]->rounds[1].restart_count == 0);
+  CHECK(world[0]->rounds[1].repeat == 1);
+  CHECK(world[0]->stops == std::vector<std::uint64_t>{1});
+}
+
+TEST_CASE("a job that may shrink goes on without a lost node", "[links]") {
+  Nodes nodes;
+  nodes.job.min_nodes = 1;
+  auto const world = nodes.start_world({"a", "b"});
+  auto &a = *world[0], &b = *world[1];
+  SECTION("one that does not host is missed") {
     b.link.reset();
-    REQUIRE(nodes.until([&] { return a.ended(); }, std::chrono::seconds{10}));
-    CHECK_FALSE(a.outcome->success);
-    CHECK(a.outcome->why.find("node b is lost") != std::string::npos);
-    CHECK(a.stops == std::vector<std::uint64_t>{1});
+    REQUIRE(nodes.until([&] { return a.runs(1); }));
   }
-  SECTION("the one that hosts") {
-    a.link.reset();
-    REQUIRE(nodes.until([&] { return b.ended(); }, std::chrono::seconds{10}));
-    CHECK_FALSE(b.outcome->success);
-    CHECK(b.outcome->why.find("rendezvous host a has not answered") != std::string::npos);
-    CHECK(b.stops == std::vector<std::uint64_t>{1});
+  SECTION("one that does not host is proven dead") {
+    nodes.speak_for(b);
+    REQUIRE(nodes.until([&] { return a.runs(1); }, nodes.job.dead / 2));
   }
+  SECTION("the one that hosts is proven dead: the other takes over") {
+    nodes.speak_for(a);
+    REQUIRE(nodes.until([&] { return b.runs(1); }, nodes.job.dead / 2));
+    CHECK(b.was_told("takes over the rendezvous from host a"));
+    b.link->workers_done(b.rounds.back().round);
+    REQUIRE(nodes.until([&] { return b.ended(); }));
+    CHECK(b.outcome->success);
+  }
+}
+
+TEST_CASE("one of two nodes holds while the host is silent, since it cannot know", "[links]") {
+  Nodes nodes;
+  nodes.job.min_nodes = 1;
+  nodes.job.join_timeout = std::chrono::seconds{3};
+  auto const world = nodes.start_world({"a", "b"});
+  world[0]->link.reset();
+  REQUIRE(nodes.until([&] { return world[1]->ended(); }));
+  REQUIRE(world[1]->outcome);
+  CHECK(world[1]->outcome->exit_code == exit_code_of(Errc::lost_quorum));
+  CHECK(world[1]->stops == std::vector<std::uint64_t>{1});
+  CHECK(world[1]->was_told("no majority of the nodes can be reached"));
+}
+
+TEST_CASE("below MIN the job holds, says so, and ends when nobody came", "[links]") {
+  Nodes nodes;
+  nodes.job.join_timeout = std::chrono::seconds{2};
+  auto const world = nodes.start_world({"a", "b"});
+  world[1]->link.reset();
+  REQUIRE(nodes.until([&] { return world[0]->ended(); }));
+  REQUIRE(world[0]->outcome);
+  CHECK(world[0]->outcome->exit_code == exit_code_of(Errc::below_min));
+  CHECK(world[0]->outcome->why.find("node b is lost") != std::string::npos);
+}
+
+TEST_CASE("below MIN the job goes on with whoever comes", "[links]") {
+  Nodes nodes;
+  auto const world = nodes.start_world({"a", "b"});
+  nodes.speak_for(*world[1]);
+  REQUIRE(nodes.until([&] { return world[0]->stops.size() == 1; }));
+  auto& c = nodes.start("c");
+  REQUIRE(nodes.until([&] { return c.runs(2) && world[0]->rounds.size() == 2; }));
+}
+
+TEST_CASE("three nodes survive a host that falls silent, and nobody's worker stops twice",
+          "[links]") {
+  Nodes nodes;
+  nodes.job.max_nodes = 3;
+  auto const world = nodes.start_world({"a", "b", "c"});
+  world[0]->link.reset();
+  REQUIRE(nodes.until([&] { return world[1]->runs(2) && world[2]->runs(2); }));
+  CHECK(world[1]->rounds.size() == 2);
+  CHECK(world[1]->stops == std::vector<std::uint64_t>{1});
+  CHECK(world[2]->stops == std::vector<std::uint64_t>{1});
+  for (auto* agent : {world[1], world[2]}) agent->link->workers_done(agent->rounds.back().round);
+  REQUIRE(nodes.until([&] { return world[1]->ended() && world[2]->ended(); }));
+  CHECK(world[1]->outcome->success);
+  CHECK(world[2]->outcome->success);
+}
+
+TEST_CASE("a host that is started again finds its job under another host and joins it", "[links]") {
+  Nodes nodes;
+  nodes.job.max_nodes = 3;
+  auto const world = nodes.start_world({"a", "b", "c"});
+  nodes.speak_for(*world[0]);
+  REQUIRE(nodes.until([&] { return world[1]->runs(2) && world[2]->runs(2); }));
+  auto& again = nodes.start("a");
+  REQUIRE(nodes.until([&] { return again.runs(3) && world[1]->runs(3) && world[2]->runs(3); }));
+  CHECK(world[1]->rounds.back().hosts.size() == 3);
+}
+
+TEST_CASE("a host that leaves hands the job over first", "[links]") {
+  Nodes nodes;
+  nodes.job.max_nodes = 3;
+  auto const world = nodes.start_world({"a", "b", "c"});
+  world[0]->link->leave(143, "SIGTERM on host a");
+  world[0]->link->stopped(world[0]->rounds[0].round, 0);
+  REQUIRE(nodes.until([&] { return world[1]->runs(2) && world[2]->runs(2); }));
+  REQUIRE(nodes.until([&] { return world[0]->ended(); }));
+  auto const of_host = world[1]->rounds.size();
+  world[0]->link.reset();
+  nodes.run_for(2 * nodes.job.dead);  // more than it takes to miss a host
+  CHECK(world[1]->rounds.size() == of_host);
+  CHECK_FALSE(world[1]->ended());
+}
+
+TEST_CASE("nodes meet at any place of a list", "[links]") {
+  Nodes nodes;
+  auto const one = nodes.free_port(), two = nodes.free_port(), three = nodes.free_port();
+  auto const with = [&](std::string name) {
+    auto options = nodes.options(std::move(name));
+    options.places = {{"127.0.0.1", one}, {"127.0.0.1", two}, {"127.0.0.1", three}};
+    return options;
+  };
+  SECTION("the owner of the first one hosts") {
+    auto& a = nodes.start(with("a"));
+    auto& b = nodes.start(with("b"));
+    REQUIRE(nodes.until([&] { return a.runs(2) && b.runs(2); }));
+  }
+  SECTION("where nobody has it, the owner of the next one does, after a quiet period") {
+    auto blocker = net::listen_on(nodes.io, "127.0.0.1", one);
+    REQUIRE(blocker);
+    auto& b = nodes.start(with("b"));
+    auto& c = nodes.start(with("c"));
+    REQUIRE(nodes.until([&] { return b.runs(2) && c.runs(2); }));
+  }
+  SECTION("a newcomer finds the host that took over") {
+    nodes.job.min_nodes = 1;
+    nodes.job.max_nodes = 3;
+    std::vector<Agent*> world;
+    for (auto const* name : {"a", "b"}) world.push_back(&nodes.start(with(name)));
+    REQUIRE(nodes.until([&] { return world[0]->runs(2) && world[1]->runs(2); }));
+    nodes.speak_for(*world[0]);
+    REQUIRE(nodes.until([&] { return world[1]->runs(1); }));
+    auto late = with("c");
+    late.may_begin = false;
+    auto& c = nodes.start(late);
+    REQUIRE(nodes.until([&] { return c.runs(2) && world[1]->runs(2); }));
+  }
+}
+
+TEST_CASE("a node that never begins a job waits for one that does", "[links]") {
+  Nodes nodes;
+  auto shy = nodes.options("a");
+  shy.may_begin = false;
+  auto& a = nodes.start(shy);
+  nodes.run_for(std::chrono::milliseconds{300});
+  CHECK(a.rounds.empty());
+  auto& b = nodes.start("b");
+  REQUIRE(nodes.until([&] { return a.runs(2) && b.runs(2); }));
 }
 
 TEST_CASE("below MAX the round starts after the quiet period", "[links]") {
@@ -224,6 +351,7 @@ TEST_CASE("contradictions are refused with both hosts named", "[links]") {
 TEST_CASE("static nodes get the ranks they ask for and a store at the endpoint's port", "[links]") {
   Nodes nodes;
   nodes.job.given_ranks = nodes.job.store_at_endpoint = true;
+  nodes.job.succession = false;
   nodes.job.max_restarts = 1;
   auto one = nodes.options("one"), zero = nodes.options("zero");
   one.backend = zero.backend = "static";
@@ -261,32 +389,43 @@ TEST_CASE("static nodes get the ranks they ask for and a store at the endpoint's
 
   auto second = nodes.options("twin");
   second.backend = "static";
+  second.job = one.job;
   second.facts.given_rank = 1;
   auto& late = nodes.start(second);
   REQUIRE(nodes.until([&] { return late.ended(); }));
   CHECK(late.error->code == Errc::refused);
 }
 
-TEST_CASE("a port that another program has is reported at once", "[links]") {
+TEST_CASE("node rank 0 reports at once that another program has its port", "[links]") {
   Nodes nodes;
   auto other = net::listen_on(nodes.io, "127.0.0.1", nodes.port);
   REQUIRE(other);
   auto options = nodes.options("a");
-  SECTION("c10d: it says nothing") {}
-  SECTION("static: node rank 0 must have it") {
-    options.job.given_ranks = options.job.store_at_endpoint = true;
-    options.facts.given_rank = 0;
-  }
+  options.job.given_ranks = options.job.store_at_endpoint = true;
+  options.job.succession = false;
+  options.facts.given_rank = 0;
   auto& a = nodes.start(options);
   REQUIRE(nodes.until([&] { return a.ended(); }));
   REQUIRE(a.error);
   CHECK(a.error->code == Errc::address_in_use);
 }
 
+TEST_CASE("who has the port and says nothing is waited for", "[links]") {
+  Nodes nodes;
+  auto mute = net::listen_on(nodes.io, "127.0.0.1", nodes.port);
+  REQUIRE(mute);
+  auto& a = nodes.start("a");
+  auto& b = nodes.start("b");
+  nodes.run_for(std::chrono::milliseconds{1500});
+  CHECK_FALSE(a.ended());
+  mute->close();
+  REQUIRE(nodes.until([&] { return a.rounds.size() == 1 && b.rounds.size() == 1; }));
+}
+
 TEST_CASE("a name that cannot exist is reported at once", "[links]") {
   Nodes nodes;
   auto options = nodes.options("a");
-  options.host = "nowhere.invalid";
+  options.places[0].host = "nowhere.invalid";
   auto& a = nodes.start(options);
   REQUIRE(nodes.until([&] { return a.ended(); }));
   REQUIRE(a.error);
@@ -304,13 +443,13 @@ TEST_CASE("whoever remains beside a host that went before the first round hosts"
       [&] { return nodes.agents[1]->rounds.size() == 1 && nodes.agents[2]->rounds.size() == 1; }));
 }
 
-TEST_CASE("a signal on one node ends the job on both with its code", "[links]") {
+TEST_CASE("a signal on one node ends a job of fixed size on both with its code", "[links]") {
   Nodes nodes;
   auto& a = nodes.start("a");
   auto& b = nodes.start("b");
   REQUIRE(nodes.until([&] { return a.rounds.size() == 1 && b.rounds.size() == 1; }));
   b.link->leave(143, "SIGTERM on host b");
-  b.link->stopped(b.rounds[0].round);
+  b.link->stopped(b.rounds[0].round, 0);
   REQUIRE(nodes.until([&] { return a.ended() && b.ended(); }));
   CHECK(a.outcome->exit_code == 143);
   CHECK(b.outcome->exit_code == 143);

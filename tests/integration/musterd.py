@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """musterd as a process: what it prints, how it ends, and that bad clients disturb nobody."""
 
+import os
 import re
 import resource
 import signal
@@ -11,7 +12,7 @@ import sys
 import time
 import urllib.request
 
-from muster_case import Process, binary, run
+from muster_case import Process, binary, run, wait_for
 
 GREETING = bytes.fromhex("00cef7853c")
 PING, PONG = b"\x0dabcd", b"abcd"
@@ -113,7 +114,8 @@ def a_taken_port_is_one_clear_line():
         begin = time.monotonic()
         status, output = run([binary("musterd"), "--host", "127.0.0.1", "--port", daemon.port])
         assert status == 1 and time.monotonic() - begin < 5.0, (status, output)
-        assert re.fullmatch(rf"musterd: cannot listen on 127\.0\.0\.1:{daemon.port}: .*\(.*ss -ltnp.*\)\n", output), output
+        assert re.fullmatch(rf"musterd: cannot listen on 127\.0\.0\.1:{daemon.port}: .*"
+                            rf"\(pid {daemon.pid} \(\S*musterd .*\), user \d+ has it; stop it, or choose another port with --port\)\n", output), output
         answers(connect(daemon.port))
 
 
@@ -126,13 +128,13 @@ def bad_hosts_and_usage_are_refused():
     status, output = run([binary("musterd"), "--version"])
     assert status == 0 and re.match(r"musterd \d", output), output
     status, output = run([binary("musterd"), "--help"])
-    assert status == 0 and "--log-level" in output, output
+    assert status == 0 and "--log-level" in output and "muster run" in output, output
 
 
 def garbage_closes_its_own_connection_and_is_logged_once():
     with started() as daemon:
         good = connect(daemon.port)
-        for garbage in (b"SSH-2.0-x\r\n", b"\x16\x03\x01", b"\xff" * 100):
+        for garbage in (b"SSH-2.0-x\r\n", b"\x17\x03\x03", b"\xff" * 100):
             assert until_closed(connect(daemon.port, first=garbage)) == b""
         for broken in (request(99), request(3, struct.pack("<Q", 1 << 40)), request(1, text(b"k" * 9000)), request(0, GREETING[1:])):
             assert until_closed(connect(daemon.port, first=GREETING + broken)) == b""
@@ -179,10 +181,26 @@ def two_thousand_clients_meet_at_a_barrier():
             client.close()
 
 
+def a_closed_stream_is_no_number_for_a_socket():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    closed = 'exec "$0" --port "$1" <&- >&- 2>&-'
+    with Process(["/bin/sh", "-c", closed, binary("musterd"), port]) as daemon:
+        def streams():
+            try:
+                connect(port).close()
+            except ConnectionRefusedError:
+                return None
+            return [os.readlink(f"/proc/{daemon.pid}/fd/{number}") for number in range(3)]
+        assert wait_for("it listens", streams) == ["/dev/null"] * 3
+
+
 for test in (listens_on_both_families_and_says_where, sigterm_ends_it_with_0_although_clients_wait,
              sigterm_gives_a_slow_client_what_it_is_owed, sigterm_does_not_wait_for_ever, a_taken_port_is_one_clear_line,
              bad_hosts_and_usage_are_refused, garbage_closes_its_own_connection_and_is_logged_once,
-             a_client_that_does_not_read_disturbs_nobody, two_thousand_clients_meet_at_a_barrier, it_serves_http_on_the_same_port):
+             a_client_that_does_not_read_disturbs_nobody, two_thousand_clients_meet_at_a_barrier, it_serves_http_on_the_same_port,
+             a_closed_stream_is_no_number_for_a_socket):
     print(test.__name__.replace("_", " "), flush=True)
     test()
 sys.exit(0)

@@ -5,89 +5,18 @@
 Usage: two_nodes_test.py CASE (see CASES at the end). The workers are shell scripts; waits end at a line or a state.
 """
 
-import os
-import re
+import fcntl
+import shutil
 import signal
 import socket
 import sys
 import tempfile
 import time
 
-from muster_case import Process, binary, processes_with, wait_for
+from muster_case import Process, binary, wait_for
+from node_job import HOLD, Job, expect, holds, kill_agent, kill_node, lines, ranks
 
-END = 7.0  # a lost node ends the job everywhere within so many seconds
 SPARE = 3.0  # for a machine that is busy with other tests
-HOLD = "trap 'exit 0' TERM; echo held $$RANK; while :; do sleep 0.05; done"
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-class Job:
-    """Nodes of one job; all are ended when the block is left."""
-
-    def __init__(self, *options, static=False, script="true"):
-        self.port = free_port()
-        self.mark = f"two-nodes-{os.getpid()}-{self.port}"
-        self.options = list(options)
-        self.static = static
-        self.script = script
-        self.nodes = []
-
-    def start(self, *options, rank=None, script=None, run_id=None):
-        command = [binary("muster"), "run", "--no-python", "--nproc-per-node=2", *self.options, *options]
-        if self.static:
-            command += [f"--node-rank={rank}", "--master-addr=127.0.0.1", f"--master-port={self.port}"]
-        else:
-            command += ["--rdzv-backend=c10d", f"--rdzv-endpoint=127.0.0.1:{self.port}", f"--rdzv-id={run_id or self.mark}"]
-        command += ["/bin/sh", "-c", script or self.script]
-        node = Process(command, extra_env={"TWO_NODES_MARK": self.mark})
-        self.nodes.append(node)
-        return node
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, kind, error, trace):
-        for node in self.nodes:
-            node.__exit__(kind, error, trace)
-
-
-def lines(node, pattern):
-    return re.findall(pattern, node.output(), re.M)
-
-
-def expect(status, wanted, node):
-    assert status == wanted, f"exit status {status}, wanted {wanted}:\n{node.output()}"
-
-
-def agents_of(node):
-    """Guardian and agent of a node: the processes named muster below the one that was started."""
-    family, grown = {node.pid}, True
-    parents = {}
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
-                name, rest = file.read().split("(", 1)[1].rsplit(")", 1)
-        except OSError:
-            continue
-        parents[int(pid)] = (int(rest.split()[1]), name)
-    while grown:
-        more = {pid for pid, (parent, name) in parents.items() if parent in family and name.startswith("muster")}
-        grown = not more <= family
-        family |= more
-    return sorted(family, reverse=True)
-
-
-def kill_node(node):
-    for pid in agents_of(node):
-        try:
-            os.kill(pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
 
 
 def meet(static):
@@ -119,51 +48,52 @@ def failure():
             expect(node.wait(), 41, node)
 
 
-def lost(hosting):
-    with Job("--nnodes=2", script=HOLD) as job:
-        host = job.start()
-        wait_for("the first node hosts", lambda: listens(job.port))
-        other = job.start()
-        for node in (host, other):
-            wait_for("its workers run", lambda node=node: len(lines(node, r"held \d")) == 2)
-        gone, left = (host, other) if hosting else (other, host)
-        begin = time.monotonic()
-        kill_node(gone)
-        status = left.wait(END + SPARE)
-        assert status == (83 if hosting else 81), f"exit status {status}:\n{left.output()}"
-        assert time.monotonic() - begin < END + SPARE, "too slow"
-        wait_for("no worker survives", lambda: not processes_with(f"TWO_NODES_MARK={job.mark}"))
+def static_member_returns():
+    """Ranks are given: a node that is started again has its old one, and the job goes on; a rank that stays away ends it."""
+    with Job("--nnodes=2", static=True, script=HOLD, conf="timeout=5") as job:
+        host, other = job.start_host(rank=0), job.start(rank=1)
+        for node in job.nodes:
+            holds(node, 4)
+        kill_agent(other)
+        host.wait_for_output("1 of at least 2 nodes are left")
+        again = job.start(rank=1)
+        number = holds(host, 4, after=1)
+        assert holds(again, 4) == number
+        assert ranks(host, number) == [0, 1] and ranks(again, number) == [2, 3]
+        kill_agent(again)
+        expect(host.wait(), 81, host)
+        job.nobody_is_left()
 
 
-def stopped():
-    """Nobody continues a stopped agent: its guardian ends it and its workers, for the other node gave them up."""
-    with Job("--nnodes=2", script=HOLD) as job:
-        host = job.start()
-        wait_for("the first node hosts", lambda: listens(job.port))
-        other = job.start()
-        for node in (host, other):
-            wait_for("its workers run", lambda node=node: len(lines(node, r"held \d")) == 2)
-        os.kill(agents_of(other)[0], signal.SIGSTOP)
-        assert host.wait(END + SPARE) == 81, host.output()
-        assert other.wait(END + SPARE) == 90, other.output()
-        wait_for("no worker survives", lambda: not processes_with(f"TWO_NODES_MARK={job.mark}"))
+def static_host_lost():
+    """Nobody can take over from node rank 0, which every node names: the others end."""
+    with Job("--nnodes=2", static=True, script=HOLD, conf="dead=2") as job:
+        host, other = job.start_host(rank=0), job.start(rank=1)
+        for node in job.nodes:
+            holds(node, 4)
+        kill_node(host)
+        expect(other.wait(), 83, other)
+        job.nobody_is_left()
 
 
-def listens(port):
-    wanted = f":{port:04X}"
-    with open("/proc/net/tcp", encoding="ascii") as file:
-        return any(fields[1].endswith(wanted) and fields[3] == "0A" for fields in map(str.split, list(file)[1:]))
-
-
-def late():
-    with Job("--nnodes=2", script=HOLD) as job:
-        nodes = [job.start(), job.start()]
-        for node in nodes:
-            node.wait_for_output(r"held \d")
-        third = job.start()
-        expect(third.wait(), 84, third)
-        third.wait_for_output("too late")
-        assert all(node.popen.poll() is None for node in nodes), "the job was disturbed"
+def slow_program():
+    """A program that its file server does not hand out for longer than `dead`: nobody is evicted, and it runs when it comes."""
+    signal.signal(signal.SIGIO, signal.SIG_IGN)
+    with Job("--nnodes=2", "--rdzv-conf=keep_alive_interval=1,keep_alive_max_attempt=2", script=HOLD) as job, \
+            tempfile.TemporaryDirectory() as folder:
+        program = shutil.copy("/bin/sh", f"{folder}/slow_sh")
+        with open(program, "rb") as file:
+            fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_WRLCK)  # whoever opens it now waits
+            other = job.start()
+            slow = job.start(program=program)
+            holds(other, 4)
+            end = time.monotonic() + 4
+            wait_for("time passes", lambda: time.monotonic() > end)
+            assert not lines(slow, "held"), slow.output()
+            fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+        holds(slow, 4)
+        for node in (other, slow):
+            assert node.popen.poll() is None, node.output()
 
 
 def elastic():
@@ -184,8 +114,7 @@ def timeout():
 
 def contradiction():
     with Job("--nnodes=2", script=HOLD) as job:
-        job.start()
-        wait_for("the first node hosts", lambda: listens(job.port))
+        job.start_host()
         other_size = job.start("--nnodes=3")
         expect(other_size.wait(), 84, other_size)
         other_size.wait_for_output("--nnodes=3.*--nnodes=2")
@@ -196,28 +125,23 @@ def contradiction():
 
 def same_rank():
     with Job("--nnodes=3", static=True, script=HOLD) as job:
-        job.start(rank=0)
-        wait_for("node rank 0 hosts", lambda: listens(job.port))
-        job.start(rank=1)
-        time_left = time.monotonic() + 20
-        while True:  # whichever of the twins comes second
-            twin = job.start(rank=1)
-            if twin.wait() == 84:
-                break
-            assert time.monotonic() < time_left
-        twin.wait_for_output("node rank 1")
+        job.start_host(rank=0)
+        twins = [job.start(rank=1), job.start(rank=1)]
+        refused = wait_for("the twin that came second has ended", lambda: [twin for twin in twins if twin.popen.poll() is not None])[0]
+        expect(refused.wait(), 84, refused)
+        refused.wait_for_output("node rank 1")
 
 
 def signaled():
     with Job("--nnodes=2", script=HOLD) as job:
         nodes = [job.start(), job.start()]
         for node in nodes:
-            wait_for("its workers run", lambda node=node: len(lines(node, r"held \d")) == 2)
+            holds(node, 4)
         nodes[1].signal(signal.SIGTERM)
         for node in nodes:
             assert node.wait() != 0, node.output()
         assert lines(nodes[0], r"host \S+: received SIGTERM"), nodes[0].output()
-        wait_for("no worker survives", lambda: not processes_with(f"TWO_NODES_MARK={job.mark}"))
+        job.nobody_is_left()
 
 
 def daemon():
@@ -228,7 +152,7 @@ def daemon():
             jobs = [Job("--nnodes=2", script=f"echo job {name} $$RANK/$$WORLD_SIZE") for name in "ab"]
             with jobs[0], jobs[1]:
                 for name, job in zip("ab", jobs):
-                    job.port = port
+                    job.ports = [port]
                     for _ in range(2):
                         job.start(run_id=name)
                 for name, job in zip("ab", jobs):
@@ -257,10 +181,9 @@ CASES = {
     "restart_c10d": lambda: restart(static=False),
     "restart_static": lambda: restart(static=True),
     "failure": failure,
-    "lost_member": lambda: lost(hosting=False),
-    "lost_host": lambda: lost(hosting=True),
-    "stopped": stopped,
-    "late": late,
+    "static_member_returns": static_member_returns,
+    "static_host_lost": static_host_lost,
+    "slow_program": slow_program,
     "elastic": elastic,
     "timeout": timeout,
     "contradiction": contradiction,

@@ -56,14 +56,14 @@ def wait_for(what, condition, seconds=20.0):
 
 
 class Process:
-    """A program whose stdout and stderr go to one file. Leaving the with block ends it and all of its process group."""
+    """A program whose stdout and stderr go to one file, or to `console`. Leaving the with block ends it and all of its process group."""
 
-    def __init__(self, command, env=None, cwd=None, stdin=subprocess.DEVNULL, extra_env=None):
+    def __init__(self, command, env=None, cwd=None, stdin=subprocess.DEVNULL, extra_env=None, console=None):
         self.command = [str(part) for part in command]
         self.log = tempfile.NamedTemporaryFile(mode="w+b", prefix="muster-test-", suffix=".log", delete=False)
         environment = dict(os.environ if env is None else env)
         environment.update(extra_env or {})
-        self.popen = subprocess.Popen(self.command, stdin=stdin, stdout=self.log, stderr=subprocess.STDOUT, env=environment,
+        self.popen = subprocess.Popen(self.command, stdin=stdin, stdout=console or self.log, stderr=subprocess.STDOUT, env=environment,
                                       cwd=cwd, start_new_session=True)
         self.pid = self.popen.pid
 
@@ -125,8 +125,9 @@ def run(command, seconds=60.0, **options):
         return status, process.output()
 
 
-def processes_with(text):
-    """Ids of the live (not zombie) processes whose environment or command line contains the text: who survived a job?"""
+def processes_with(text, command=""):
+    """Ids of the live (not zombie) processes whose environment or command line contains the text, and whose command line begins with
+    `command`: who survived a job?"""
     found = []
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -134,6 +135,9 @@ def processes_with(text):
                 if file.read().rsplit(")", 1)[1].split()[0] in "ZX":
                     continue
             data = b""
+            with open(f"/proc/{pid}/cmdline", "rb") as file:
+                if not file.read().startswith(command.encode()):
+                    continue
             for name in ("environ", "cmdline"):
                 with open(f"/proc/{pid}/{name}", "rb") as file:
                     data += file.read()
@@ -160,15 +164,22 @@ class Hosts:
         """The command that runs `command` on the host, as the same process."""
         return ["env", f"NETHOSTS_LAB={self.environment['NETHOSTS_LAB']}", self.script, "exec", host, *map(str, command)]
 
-    def __enter__(self):
+    def bring_up(self):
+        """Makes the hosts; why they are refused here, or None."""
         if os.geteuid() != 0:
-            skip("network namespaces need root")
+            return "network namespaces need root"
         if not shutil.which("ip"):
-            skip("iproute2 is not installed (scripts/setup --with-peers)")
+            return "iproute2 is not installed (scripts/setup --with-peers)"
         done = self.call("up", self.count)
-        if done.returncode != 0:
-            self.call("down")
-            skip(f"network namespaces are refused here: {done.stdout.strip().splitlines()[-1:]}")
+        if done.returncode == 0:
+            return None
+        self.call("down")
+        return f"network namespaces are refused here: {done.stdout.strip().splitlines()[-1:]}"
+
+    def __enter__(self):
+        refused = self.bring_up()
+        if refused:
+            skip(refused)
         return self
 
     def __exit__(self, *_):

@@ -238,10 +238,19 @@ Result<void> await_table(Joiner& joiner, std::string const& rank_0_address) {
   return ok();
 }
 
+// Whose key is missing, and why it may be, is more than which.
+Error rank_0_is_late(Error const& seen) {
+  if (seen.code != Errc::timeout) return seen;
+  return Error{Errc::timeout, "rank 0 has not begun to form the world in time (" + seen.what + ")",
+               "it may still read data or have failed: look at its log; long work belongs behind "
+               "the session's start, or the session needs a longer timeout"};
+}
+
 Result<void> accept_invitation(Joiner& joiner, net::BlockingClient& store) {
   for (auto pause = kFirstPause;; pause = std::min(pause * 2, kLongestPause)) {
-    MUSTER_TRY(auto const value, store.get(kWorldKey, joiner.join.deadline));
-    MUSTER_TRY(auto const invitation, decode_invitation(value));
+    auto const value = store.get(kWorldKey, joiner.join.deadline);
+    if (!value) return rank_0_is_late(value.error());
+    MUSTER_TRY(auto const invitation, decode_invitation(*value));
     auto const address = reach_rank_0(joiner, invitation);
     MUSTER_TRY(auto fd, call_rank_0(joiner, invitation, address));
     if (fd) {

@@ -7,11 +7,13 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <csignal>
 #include <dlfcn.h>
 #include <map>
 #include <mutex>
 #include <oneapi/dnnl/dnnl.hpp>
 #include <optional>
+#include <pthread.h>
 #include <string>
 #include <utility>
 
@@ -52,6 +54,24 @@ class OneThread {
   int before_;
 };
 
+// oneDNN's kernels for long sums use the stack pointer for scratch memory of the heap: a signal's
+// handler that ran meanwhile would have its frame below that memory, in somebody else's. So none
+// runs; a product takes milliseconds at most, and the signal is there afterwards.
+class NoSignals {
+ public:
+  NoSignals() {
+    sigset_t all;
+    sigfillset(&all);
+    ::pthread_sigmask(SIG_BLOCK, &all, &before_);
+  }
+  ~NoSignals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  NoSignals(NoSignals const&) = delete;
+  NoSignals& operator=(NoSignals const&) = delete;
+
+ private:
+  sigset_t before_{};
+};
+
 // oneDNN shares compiled kernels between threads through a cache of its own, behind locks that a
 // race detector cannot see. Making and dropping primitives is rare, so one of our locks orders it
 // as well.
@@ -84,6 +104,7 @@ class Primitives {
     dnnl::memory a_memory(entry.description.src_desc(), engine_, const_cast<float*>(a));
     dnnl::memory b_memory(entry.description.weights_desc(), engine_, const_cast<float*>(b));
     dnnl::memory c_memory(entry.description.dst_desc(), engine_, c);
+    NoSignals const undisturbed;
     entry.primitive.execute(
         stream_,
         {{DNNL_ARG_SRC, a_memory}, {DNNL_ARG_WEIGHTS, b_memory}, {DNNL_ARG_DST, c_memory}});

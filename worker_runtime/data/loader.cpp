@@ -52,7 +52,8 @@ void Loader::fetch_ahead() {
     changed_.wait(lock, [this] { return stopping_ || drawn_ - taken_ < options_.ahead; });
     if (stopping_) return;
     auto const ticket = drawn_++;
-    auto draw = sampler_.next(options_.batch);
+    auto draw =
+        options_.together ? sampler_.next_together(options_.batch) : sampler_.next(options_.batch);
     auto const after = sampler_.state();
     lock.unlock();
     auto batch = fetch_one(std::move(draw));
@@ -65,7 +66,8 @@ void Loader::fetch_ahead() {
 }
 
 Result<std::optional<Batch>> Loader::fetch_one(Draw draw) const {
-  if (draw.rows.empty()) return std::optional<Batch>{};
+  if (draw.over) return std::optional<Batch>{};
+  if (draw.rows.empty()) return std::optional<Batch>(Batch{});
   try {
     auto batch = fetch_(draw.rows);
     if (!batch) return std::move(batch).error();

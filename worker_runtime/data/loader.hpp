@@ -33,7 +33,8 @@ using Fetch = std::function<Result<Batch>(std::span<std::int64_t const> rows)>;
 struct LoaderOptions {
   std::int64_t batch = 64;
   int threads = 1;
-  int ahead = 4;  // batches fetched and not yet asked for, at most
+  int ahead = 4;          // batches fetched and not yet asked for, at most
+  bool together = false;  // `batch` is of all ranks together; a rank's part of it may be empty
 };
 
 class Loader {

@@ -55,7 +55,7 @@ Result<void> DistributedSampler::resume(SamplerState const& state) {
 
 SamplerState DistributedSampler::state() const {
   auto const together = start_ + position_ * options_.replicas;
-  auto const over = remaining_count() == 0;
+  auto const over = position_ > 0 && remaining_count() == 0;
   return {options_.size, options_.seed, epoch_, over ? options_.size : together};
 }
 
@@ -68,7 +68,21 @@ Draw DistributedSampler::next(std::int64_t count) {
     draw.rows.push_back(order_[static_cast<std::size_t>(place % options_.size)]);
     if (place >= options_.size) ++draw.padding;
   }
-  if (draw.rows.empty() && count > 0) set_epoch(epoch_ + 1);
+  draw.over = draw.rows.empty() && count > 0;
+  if (draw.over) set_epoch(epoch_ + 1);
+  return draw;
+}
+
+Draw DistributedSampler::next_together(std::int64_t count) {
+  start_ = state().consumed;  // whatever next() drew before is behind us
+  position_ = 0;
+  auto const end = std::min(start_ + std::max<std::int64_t>(count, 0), options_.size);
+  Draw draw;
+  draw.over = start_ == options_.size;
+  for (auto place = start_ + options_.rank; place < end; place += options_.replicas)
+    draw.rows.push_back(order_[static_cast<std::size_t>(place)]);
+  start_ = end;
+  if (draw.over) set_epoch(epoch_ + 1);
   return draw;
 }
 

@@ -42,6 +42,7 @@ struct SamplerState {
 struct Draw {
   std::vector<std::int64_t> rows;
   std::int64_t padding = 0;  // how many of the last rows are repeats
+  bool over = false;         // the epoch is over, for all ranks; no rows then
 };
 
 class DistributedSampler {
@@ -57,6 +58,10 @@ class DistributedSampler {
   // The next `count` rows of this rank, fewer at the end. No rows: the epoch is over, and the next
   // call begins the next epoch.
   Draw next(std::int64_t count);
+  // This rank's part of the next `count` samples of all ranks together; never a repeated one. A
+  // step of a given size so takes the same samples whatever the number of ranks. Parts differ by
+  // one at most, and may be empty: only `over` says that the epoch is.
+  Draw next_together(std::int64_t count);
 
   // All that next() would still give in this epoch.
   std::vector<std::int64_t> remaining() const;

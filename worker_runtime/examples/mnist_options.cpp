@@ -21,10 +21,12 @@ usage: muster run --standalone --nproc-per-node=4 --no-python mnist_ddp [options
   --keep N             checkpoints to keep (2; 0: all)
   --epochs N           (10)
   --batch N            samples per rank and step (64)
+  --global-batch N     samples per step of all ranks together: the same steps, whatever their number
   --lr RATE            for a global batch of 64; scaled linearly with it (0.001)
   --seed N             of the initial weights and the order of the samples (0)
   --simulate-world W   compute what W ranks would, bit for bit, in this one process
   --digest             print the trained parameters' fingerprint
+  --rows-to DIR        write down which samples each step took, a file for each round and rank
   --help               this text
 
 exit status: 0 trained; 85 asked to stop, saved; 86 asked to stop, not saved; 89 a peer was lost;
@@ -55,9 +57,11 @@ Result<double> rate(std::string_view text) {
 }
 
 Result<void> set(MnistOptions& options, std::string_view name, std::string_view text) {
-  if (name == "--data" || name == "--checkpoint") {
+  if (name == "--data" || name == "--checkpoint" || name == "--rows-to") {
     if (text.empty()) return Error{Errc::bad_input, std::string(name) + ": no folder", kHint};
-    (name == "--data" ? options.data : options.checkpoint) = text;
+    if (name == "--data") options.data = text;
+    if (name == "--checkpoint") options.checkpoint = text;
+    if (name == "--rows-to") options.rows_to = text;
     return ok();
   }
   if (name == "--lr") {
@@ -68,6 +72,7 @@ Result<void> set(MnistOptions& options, std::string_view name, std::string_view 
   MUSTER_TRY(auto const value, whole(name, text, least));
   if (name == "--epochs") options.epochs = value;
   if (name == "--batch") options.batch = value;
+  if (name == "--global-batch") options.global_batch = value;
   if (name == "--keep") options.keep = value;
   if (name == "--seed") options.seed = static_cast<std::uint64_t>(value);
   if (name == "--simulate-world") options.simulate_world = static_cast<int>(value);
@@ -75,8 +80,8 @@ Result<void> set(MnistOptions& options, std::string_view name, std::string_view 
 }
 
 bool takes_value(std::string_view name) {
-  for (auto const* known : {"--data", "--checkpoint", "--keep", "--epochs", "--batch", "--lr",
-                            "--seed", "--simulate-world"})
+  for (auto const* known : {"--data", "--checkpoint", "--keep", "--epochs", "--batch",
+                            "--global-batch", "--lr", "--seed", "--simulate-world", "--rows-to"})
     if (name == known) return true;
   return false;
 }

@@ -14,10 +14,12 @@ namespace muster::worker {
 struct MnistOptions {
   std::string data;        // folder with the IDX files; empty: the digits that the project carries
   std::string checkpoint;  // folder for checkpoints; empty: none
+  std::string rows_to;     // folder for the lists of samples that each step took; empty: none
   std::int64_t epochs = 10;
-  std::int64_t batch = 64;  // per rank
-  std::int64_t keep = 2;    // checkpoints
-  double lr = 1e-3;         // for a global batch of 64; scaled linearly
+  std::int64_t batch = 64;        // per rank
+  std::int64_t global_batch = 0;  // of all ranks together; 0: `batch` per rank
+  std::int64_t keep = 2;          // checkpoints
+  double lr = 1e-3;               // for a global batch of 64; scaled linearly
   std::uint64_t seed = 0;
   int simulate_world = 0;  // ranks computed by this one process; 0: the real world
   bool digest = false;     // print the trained parameters' fingerprint

@@ -38,12 +38,14 @@ Result<std::optional<double>> Trainer::step() {
   double loss = 0, rows = 0;
   for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
     MUSTER_TRY(auto const batch, lanes_[lane]->next());
-    if (!batch) {  // on all lanes and ranks alike: the sampler pads
+    if (!batch) {  // on all lanes and ranks alike: the sampler pads, or says when all are done
       if (lane + 1 < lanes_.size()) continue;
       return std::optional<double>{};
     }
     auto const count = static_cast<double>(batch->rows.size());
     parallel_->begin({.sync = lane + 1 == lanes_.size(), .local_weight = count, .step = at_.step});
+    if (row_log_) MUSTER_CHECK(row_log_->note(at_.epoch, at_.step, batch->rows));
+    if (batch->rows.empty()) continue;  // others have this short step; the gradient here is zero
     Tape tape({.seed = options_.seed, .step = at_.step, .rows = batch->rows}, *parallel_);
     auto const logits = net_(tape, tape.input(batch->inputs));
     MUSTER_TRY(auto const sum, tape.backward(softmax_cross_entropy(tape, logits, batch->targets)));
@@ -51,9 +53,8 @@ Result<std::optional<double>> Trainer::step() {
     rows += count;
   }
   MUSTER_CHECK(parallel_->finish());
-  auto const global_batch =
-      static_cast<std::uint64_t>(options_.batch) * static_cast<std::uint64_t>(world());
-  MUSTER_CHECK(adam_.step(*parallel_, lr_for_batch(options_.lr, global_batch, kReferenceBatch)));
+  auto const batch = static_cast<std::uint64_t>(global_batch());
+  MUSTER_CHECK(adam_.step(*parallel_, lr_for_batch(options_.lr, batch, kReferenceBatch)));
   ++at_.step;
   auto const seen = lanes_[0]->state().consumed;
   at_.samples =

@@ -30,6 +30,9 @@ Result<void> Trainer::prepare() {
   if (options_.simulate_world > 0 && session_.size() > 1)
     return Error{Errc::bad_input, "--simulate-world in a world of several ranks",
                  "start it as one process"};
+  if (!options_.rows_to.empty()) {
+    MUSTER_TRY(row_log_, RowLog::open(options_.rows_to, session_.round(), session_.rank()));
+  }
   MUSTER_TRY(auto const folder, find_digits(options_.data));
   MUSTER_TRY(train_, load_digits(folder, Split::train));
   MUSTER_TRY(test_, load_digits(folder, Split::test));
@@ -69,10 +72,12 @@ Result<Progress> Trainer::resume() {
       loss_rows_ = at_.schedule["loss_rows"];
     }
   }
+  auto const together = options_.global_batch > 0;
   for (auto const& sampler : samplers_)
     lanes_.push_back(std::make_unique<Loader>(
         sampler, [this](std::span<std::int64_t const> rows) { return batch_of(train_, rows); },
-        LoaderOptions{.batch = options_.batch}));
+        LoaderOptions{.batch = together ? options_.global_batch : options_.batch,
+                      .together = together}));
   Progress progress(session_.rank() != 0, options_.epochs, total,
                     static_cast<std::int64_t>(at_.samples));
   if (loaded.found)

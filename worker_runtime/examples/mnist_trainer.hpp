@@ -12,6 +12,7 @@
 #include "worker_runtime/data/loader.hpp"
 #include "worker_runtime/examples/mnist_options.hpp"
 #include "worker_runtime/examples/progress.hpp"
+#include "worker_runtime/examples/row_log.hpp"
 #include "worker_runtime/nn/sequential.hpp"
 #include "worker_runtime/optim/adam.hpp"
 
@@ -53,6 +54,9 @@ class Trainer {
   int world() const {
     return options_.simulate_world > 0 ? options_.simulate_world : session_.size();
   }
+  std::int64_t global_batch() const {
+    return options_.global_batch > 0 ? options_.global_batch : options_.batch * world();
+  }
 
   Session& session_;
   MnistOptions const options_;
@@ -62,6 +66,7 @@ class Trainer {
   std::unique_ptr<Parallel> parallel_;
   std::vector<DistributedSampler> samplers_;
   std::vector<std::unique_ptr<Loader>> lanes_;
+  std::optional<RowLog> row_log_;
   TrainerState at_;
   double loss_sum_ = 0, loss_rows_ = 0;  // of this epoch so far, on this rank
 };

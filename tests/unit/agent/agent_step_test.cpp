@@ -287,6 +287,27 @@ TEST_CASE("a worker that cannot be started ends the job with its code", "[agent]
   CHECK(story.step(agent::OutcomeTold{false, 127, ""}) == Effects{agent::Exit{127}});
 }
 
+TEST_CASE("output that nobody takes stops the workers, where that was asked for", "[agent]") {
+  Story story;
+  story.round(1);
+  auto const effects = story.step(agent::OutputStalled{"log file 'a' takes no more output"});
+  auto const why = "log file 'a' takes no more output, and --log-stall=stop was given";
+  CHECK(first<agent::Leave>(effects) == agent::Leave{1, why});
+  CHECK(first<agent::StopWorkers>(effects) == agent::StopWorkers{SIGTERM, story.settings.grace});
+  CHECK(story.step(agent::OutputStalled{"log file 'b' takes no more output"}).empty());
+  story.step(agent::GroupReleased{});
+  CHECK(story.step(agent::OutcomeTold{false, 1, ""}) == Effects{agent::Exit{1}});
+}
+
+TEST_CASE("a start that fails after its round was stopped is nobody's failure", "[agent]") {
+  Story story;
+  story.round(1);
+  story.step(agent::StopOrdered{RoundNumber{1}, {}, "the world changes"});
+  story.step(agent::GroupReleased{});
+  CHECK(story.step(agent::StartFailed{1, "no such folder"}).empty());
+  CHECK(has<agent::StartWorkers>(story.round(2)));
+}
+
 TEST_CASE("a broken link stops the workers politely, a fence kills them", "[agent]") {
   Story story;
   story.round(1);
@@ -307,6 +328,50 @@ TEST_CASE("the guardian's death kills the workers and needs no outcome", "[agent
   CHECK(story.step(agent::GroupReleased{}) == Effects{agent::Exit{137}});
 }
 
+TEST_CASE("workers that the guardian ended while we did not run have not failed", "[agent]") {
+  Story story;
+  story.round(3);
+  CHECK(story.step(agent::Fenced{}) == Effects{agent::KillWorkers{}});
+  CHECK(story.ended(0, ExitStatus{0, SIGKILL}).empty());
+  CHECK(story.ended(1, ExitStatus{0, SIGKILL}).empty());
+  CHECK(story.state.ends[0].by_launcher);
+  CHECK(story.state.ends[1].by_launcher);
+  CHECK(story.step(agent::GroupReleased{}) == Effects{agent::ReportFenced{RoundNumber{3}}});
+  CHECK(story.round(4) == Effects{agent::StartWorkers{}});
+  // Of the next round a SIGKILL is a failure again.
+  CHECK(has<agent::StopWorkers>(story.ended(0, ExitStatus{0, SIGKILL})));
+  CHECK(first<agent::ReportFailure>(story.step(agent::GroupReleased{}))->exit_code == 137);
+}
+
+TEST_CASE("a failure before the fence is still reported, as what it was", "[agent]") {
+  Story story;
+  story.round(1);
+  story.ended(0, ExitStatus{7, 0});
+  story.step(agent::Fenced{});
+  story.ended(1, ExitStatus{0, SIGKILL});
+  CHECK(story.state.ends[1].by_launcher);
+  auto const effects = story.step(agent::GroupReleased{});
+  CHECK(first<agent::ReportFailure>(effects)->exit_code == 7);
+  CHECK(!has<agent::ReportFenced>(effects));
+}
+
+TEST_CASE("a fence finds an ordered stop under way, or nobody, and adds nothing", "[agent]") {
+  Story stopping;
+  stopping.round(1);
+  stopping.step(agent::StopOrdered{RoundNumber{1}, std::nullopt, ""});
+  stopping.step(agent::Fenced{});
+  stopping.ended(0, ExitStatus{0, SIGKILL});
+  CHECK(stopping.state.ends[0].by_launcher);
+  CHECK(stopping.step(agent::GroupReleased{}) == Effects{agent::ReportStopped{RoundNumber{1}}});
+  Story idle;
+  CHECK(idle.step(agent::Fenced{}).empty());
+  Story leaving;
+  leaving.round(1);
+  leaving.signal(SIGTERM);
+  leaving.step(agent::Fenced{});
+  CHECK(!has<agent::ReportFenced>(leaving.step(agent::GroupReleased{})));
+}
+
 TEST_CASE("a lost job stops the workers that still run, then exits with its code", "[agent]") {
   Story story;
   story.round(1);
@@ -322,11 +387,61 @@ TEST_CASE("after the exit nothing follows", "[agent]") {
   CHECK(story.signal(SIGTERM).empty());
 }
 
+TEST_CASE("whatever else happens around a fence, its kills are nobody's failure", "[agent]") {
+  // Every event before the fence, every one after it, both workers' ends around them. The shell
+  // guarantees one thing: the fence is heard of before the ends that it caused.
+  std::vector<agent::Event> const others{agent::Tick{},
+                                         agent::StopOrdered{RoundNumber{1}, std::nullopt, ""},
+                                         agent::StopOrdered{RoundNumber{1}, 0s, ""},
+                                         agent::StopOrdered{RoundNumber{1}, 1s, ""},
+                                         agent::SignalCame{SIGTERM, 0},
+                                         agent::SignalCame{SIGUSR1, 0},
+                                         agent::SignalCame{SIGCONT, 0},
+                                         agent::LinkFailed{90, true, "no lease"},
+                                         agent::LinkFailed{83, false, "host gone"},
+                                         agent::OutcomeTold{false, 81, "lost"},
+                                         agent::GuardianGone{},
+                                         agent::Fenced{}};
+  for (std::size_t before = 0; before < others.size(); ++before)
+    for (std::size_t after = 0; after < others.size(); ++after)
+      for (int place = 0; place < 3; ++place) {
+        INFO("event " << before << " before, " << after << " after " << place << " ends");
+        Story story;
+        story.round(1);
+        int reports = 0, fences = 0, stops = 0;
+        auto const feed = [&](agent::Event const& event) {
+          for (auto const& effect : story.step(event)) {
+            reports += std::holds_alternative<agent::ReportFailure>(effect);
+            fences += std::holds_alternative<agent::ReportFenced>(effect);
+            stops += std::holds_alternative<agent::ReportStopped>(effect);
+          }
+          story.now += 60ms;
+        };
+        feed(others[before]);
+        feed(agent::Fenced{});
+        for (int i = 0; i < 3; ++i) {
+          if (i == place) feed(others[after]);
+          if (i < 2) feed(agent::WorkerEnded{i, ExitStatus{0, SIGKILL}});
+        }
+        for (auto const& end : story.state.ends) CHECK(end.by_launcher);
+        feed(agent::GroupReleased{});
+        CHECK(reports == 0);
+        // Whoever orders the membership hears once of the workers' end, unless it is told otherwise
+        // why this node leaves.
+        if (story.state.departure)
+          CHECK(fences == 0);
+        else
+          CHECK(fences + stops >= 1);
+        CHECK(fences <= 1);
+        CHECK(story.state.phase != AgentPhase::stopping);
+      }
+}
+
 TEST_CASE("in any order of events the agent exits once it is told to, with no worker left",
           "[agent]") {
-  // All sequences of four out of eleven events. What the shell guarantees is kept: GroupReleased
+  // All sequences of four out of twelve events. What the shell guarantees is kept: GroupReleased
   // follows each stop, and comes only while workers run.
-  constexpr int kKinds = 11;
+  constexpr int kKinds = 12;
   auto const event_of = [](int kind) -> agent::Event {
     RoundView view;
     view.round = RoundNumber{1};
@@ -351,6 +466,8 @@ TEST_CASE("in any order of events the agent exits once it is told to, with no wo
         return agent::SignalCame{SIGTERM, 0};
       case 9:
         return agent::GuardianGone{};
+      case 10:
+        return agent::Fenced{};
       default:
         return agent::Tick{};
     }

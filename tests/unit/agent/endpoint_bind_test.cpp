@@ -3,6 +3,8 @@
 
 #include <catch2/catch.hpp>
 
+#include <sys/resource.h>
+
 using namespace muster::launch;
 
 namespace {
@@ -33,6 +35,46 @@ TEST_CASE("loopback addresses are told from others", "[links]") {
   CHECK_FALSE(is_loopback_address("10.0.0.1"));
   CHECK_FALSE(is_loopback_address("fd00::1"));
   CHECK_FALSE(is_loopback_address("name"));
+}
+
+TEST_CASE("a place that is each machine itself is told from others", "[links]") {
+  for (auto const* place : {"", "localhost", "job.localhost", "ip6-localhost", "127.0.0.1", "::1"})
+    CHECK(is_loopback_place(place));
+  for (auto const* place : {"ip6-lab3", "head", "10.0.0.1"}) CHECK_FALSE(is_loopback_place(place));
+}
+
+TEST_CASE("a node listens at an address that is its own, else everywhere", "[links]") {
+  std::vector<muster::membership::NodeNetwork> const networks{{"eth0", "10.0.0.1", 24, false},
+                                                              {"ib0", "fe80::1", 64, false}};
+  CHECK(listen_address("10.0.0.1", networks) == "10.0.0.1");
+  CHECK(listen_address("127.0.0.1", networks) == "127.0.0.1");
+  CHECK(listen_address("::1", networks) == "::1");
+  CHECK(listen_address("fe80::1", networks) == "fe80::1%ib0");
+  CHECK(listen_address("203.0.113.9", networks).empty());
+  CHECK(listen_address("n1.example", networks).empty());
+  CHECK(listen_address("", networks).empty());
+}
+
+TEST_CASE("a link-local address is dialled by this node's own interface", "[links]") {
+  std::vector<muster::membership::NodeNetwork> const networks{{"eth0", "10.0.0.1", 24, false},
+                                                              {"ib0", "fe80::1", 64, false}};
+  CHECK(dial_address("fe80::2", networks) == "fe80::2%ib0");
+  CHECK(dial_address("10.0.0.2", networks) == "10.0.0.2");
+  CHECK(dial_address("fe80::2", {}) == "fe80::2");
+}
+
+TEST_CASE("a node without descriptors does not take the endpoint for another's", "[links]") {
+  muster::net::asio::io_context io(1);
+  muster::net::tcp::acceptor const other(io, muster::net::tcp::v4());  // what they share is open
+  rlimit before{};
+  REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
+  rlimit const none{0, before.rlim_max};
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &none) == 0);
+  auto const bound = bind_endpoint(io, {"127.0.0.1"}, 0);
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &before) == 0);
+  auto const* error = std::get_if<muster::Error>(&bound);
+  REQUIRE(error != nullptr);
+  CHECK(error->hint.find("ulimit -n") != std::string::npos);
 }
 
 TEST_CASE("names under .invalid never resolve", "[links]") {

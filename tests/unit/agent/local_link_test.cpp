@@ -33,7 +33,8 @@ struct Recorder final : MembershipListener {
   std::optional<Error> error;
   bool store_fails = false;
 
-  Result<std::uint16_t> open_store(RoundNumber round) override {
+  Result<std::uint16_t> open_store(StoreWish const& wish) override {
+    auto const round = wish.round;
     said.push_back("open " + std::to_string(round.value));
     if (store_fails) return Error{Errc::address_in_use, "bind 127.0.0.1:29500: taken", ""};
     return static_cast<std::uint16_t>(40000 + round.value);
@@ -52,8 +53,8 @@ struct Recorder final : MembershipListener {
 LocalLinkOptions options_with(std::uint32_t max_restarts) {
   LocalLinkOptions options;
   options.run_id = "r";
-  options.host_name = "here";
-  options.local_world_size = 4;
+  options.facts.host = "here";
+  options.facts.local_world_size = 4;
   options.max_restarts = max_restarts;
   return options;
 }
@@ -96,7 +97,7 @@ TEST_CASE("a worker failure restarts the world while the budget lasts", "[links]
   link.workers_failed(failure_of(agent.view.round, 7));
   queue.run();
   CHECK(agent.said == std::vector<std::string>{"open 1", "round 1", "stop 1", "open 2"});
-  link.stopped(RoundNumber{1});
+  link.stopped(RoundNumber{1}, 0);
   queue.run();
   CHECK(agent.said.back() == "round 2");
   CHECK(agent.view.restart_count == 1);
@@ -105,7 +106,7 @@ TEST_CASE("a worker failure restarts the world while the budget lasts", "[links]
   link.workers_failed(failure_of(agent.view.round, 9));
   queue.run();
   CHECK_FALSE(agent.outcome);  // not before the workers are dead
-  link.stopped(agent.view.round);
+  link.stopped(agent.view.round, 0);
   queue.run();
   REQUIRE(agent.outcome);
   CHECK_FALSE(agent.outcome->success);
@@ -121,7 +122,7 @@ TEST_CASE("workers that were stopped before the agent was asked to count as stop
   link.join(agent);
   queue.run();
   link.workers_failed(failure_of(agent.view.round, 7));
-  link.stopped(agent.view.round);
+  link.stopped(agent.view.round, 0);
   queue.run();
   CHECK(agent.said.back() == "round 2");
 }
@@ -135,7 +136,7 @@ TEST_CASE("a signal ends the job with its code once the workers are dead", "[lin
   link.leave(143, "SIGTERM");
   queue.run();
   CHECK_FALSE(agent.outcome);
-  link.stopped(agent.view.round);
+  link.stopped(agent.view.round, 0);
   queue.run();
   REQUIRE(agent.outcome);
   CHECK(agent.outcome->exit_code == 143);

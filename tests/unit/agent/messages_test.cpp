@@ -42,6 +42,19 @@ TEST_CASE("with several nodes the start line says which ranks are here", "[agent
   CHECK_THAT(start_line(setup_of(1), view, ""), Catch::Contains("(node 1 has rank 4)"));
 }
 
+TEST_CASE("the network that was chosen is one line, and none on one machine", "[agent]") {
+  RoundView view;
+  view.master_addr = "10.77.0.1";
+  view.master_port = 43211;
+  CHECK_FALSE(network_line(view));
+  view.interface = "eth0";
+  view.network = "10.77.0.0/24";
+  CHECK(network_line(view) == "muster: network: 10.77.0.0/24 by eth0, master 10.77.0.1:43211");
+  view.network = "fd77::/64";
+  view.master_addr = "fd77::1";
+  CHECK(network_line(view) == "muster: network: fd77::/64 by eth0, master [fd77::1]:43211");
+}
+
 TEST_CASE("a restart says who died of what, which restart it is and how long it took", "[agent]") {
   RoundView view;
   view.rank_base = 4;
@@ -52,7 +65,20 @@ TEST_CASE("a restart says who died of what, which restart it is and how long it 
   CHECK(restart_line(setup_of(4), view, cause, 12'340us) ==
         "muster: rank 5 (local rank 1, pid 812) died of SIGKILL; restart 2 of 3 with 8 workers "
         "after 12.3 ms");
+}
+
+TEST_CASE("a round that a node's coming or going brought says why and who goes on", "[agent]") {
+  RoundView view;
+  view.rank_base = 4;
+  view.world_size = 8;
   view.repeat = 1;
+  view.group_world_size = 2;
+  view.group_rank = 1;
+  CHECK(restart_line(setup_of(4), view, "node h2 is lost: no lease for 5.0 s", 40ms) ==
+        "muster: node h2 is lost: no lease for 5.0 s; 2 nodes go on with 8 workers (node 1 has "
+        "ranks 4-7) after 40.0 ms");
+  view.group_world_size = 1;
+  view.world_size = 4;
   CHECK(restart_line(setup_of(4), view, "", Duration::zero()) ==
-        "muster: the round ended; a further round with 8 workers");
+        "muster: the round ended; 1 node goes on with 4 workers");
 }

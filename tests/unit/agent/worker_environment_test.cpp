@@ -89,6 +89,24 @@ TEST_CASE("what the user set about threads and NCCL stays", "[agent]") {
   CHECK(program.environment.count("MUSTER_CPUS") == 0);
 }
 
+TEST_CASE("NCCL and gloo are told the interface that the nodes share, unless the user did",
+          "[agent]") {
+  auto round = second_node();
+  round.interface = "eth1";
+  auto const variables = [&](Variables parent) {
+    auto program = worker_program(EnvView(std::move(parent)), options_for(EntryKind::script),
+                                  two_workers(), round, 0, "");
+    REQUIRE(program);
+    return program->environment;
+  };
+  auto const chosen = variables({});
+  CHECK(chosen.at("NCCL_SOCKET_IFNAME") == "=eth1");  // not eth10
+  CHECK(chosen.at("GLOO_SOCKET_IFNAME") == "eth1");
+  auto const given = variables({{"NCCL_SOCKET_IFNAME", "ib"}, {"GLOO_SOCKET_IFNAME", "ib0"}});
+  CHECK(given.at("NCCL_SOCKET_IFNAME") == "ib");
+  CHECK(given.at("GLOO_SOCKET_IFNAME") == "ib0");
+}
+
 TEST_CASE("one worker alone may use all threads: OMP_NUM_THREADS stays unset", "[agent]") {
   auto const program = worker_program({}, options_for(EntryKind::script),
                                       NodeFacts{1, "python3", 8}, RoundView{}, 0, "");

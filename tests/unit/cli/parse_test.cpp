@@ -38,6 +38,14 @@ TEST_CASE("a usual line becomes options", "[cli]") {
   CHECK(run.args == Words{"--epochs", "5", "--", "--nnodes=9"});
 }
 
+TEST_CASE("to ask for ports no script is needed", "[cli]") {
+  auto const asked = options({"--print-ports", "--nnodes=2", "--master-addr=node1"});
+  CHECK(asked.print_ports);
+  CHECK(asked.program.empty());
+  CHECK(options({"--print-ports", "train.py"}).program == "train.py");
+  CHECK(early({"--nnodes=2"}).code == 2);
+}
+
 TEST_CASE("the line beats the variable, the variable beats the default", "[cli]") {
   CHECK(options({"s"}, {{"PET_MAX_RESTARTS", "2"}}).max_restarts == 2);
   CHECK(options({"--max-restarts=5", "s"}, {{"PET_MAX_RESTARTS", "x"}}).max_restarts == 5);

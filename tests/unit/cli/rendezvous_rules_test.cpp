@@ -91,6 +91,34 @@ TEST_CASE("c10d meets at the endpoint, with torchrun's port unless another is gi
   CHECK(options.settings.last_call_timeout == seconds(3));
 }
 
+TEST_CASE("the endpoint of c10d may be a list of places", "[cli]") {
+  Map values{{"nnodes", "2"}, {"rdzv-backend", "c10d"}, {"rdzv-endpoint", "a:1, b,[::1]:3"}};
+  auto const options = good(values);
+  CHECK(options.endpoints == std::vector<Endpoint>{{"a", 1}, {"b", 29400}, {"::1", 3}});
+  CHECK(options.endpoint == Endpoint{"a", 1});
+  values["rdzv-endpoint"] = "a:1";
+  CHECK(good(values).endpoints == std::vector<Endpoint>{{"a", 1}});
+  values["rdzv-endpoint"] = "a:1,b:1,a:1";
+  CHECK(why_not(values).find("'a:1' twice") != std::string::npos);
+  values["rdzv-endpoint"] = "a:1,,b:1";
+  CHECK(why_not(values).find("empty place") != std::string::npos);
+  values["rdzv-endpoint"] = "a:1,b:0";
+  CHECK(why_not(values).find("port 0") != std::string::npos);
+  values["rdzv-endpoint"] = "a:1,b:1";
+  values["rdzv-backend"] = "static";
+  CHECK(why_not(values).find("several places") != std::string::npos);
+}
+
+TEST_CASE("in Kubernetes a node is known by the name of its pod", "[cli]") {
+  Map values{{"nnodes", "2"}, {"rdzv-backend", "c10d"}, {"rdzv-endpoint", "a"}};
+  EnvView const pod(Map{{"KUBERNETES_SERVICE_HOST", "10.0.0.1"}, {"HOSTNAME", "train-3"}});
+  CHECK(good(values).settings.node_id.empty());
+  CHECK(good(values, false, EnvView(Map{{"HOSTNAME", "train-3"}})).settings.node_id.empty());
+  CHECK(good(values, false, pod).settings.node_id == "train-3");
+  values["rdzv-conf"] = "node_id=mine";
+  CHECK(good(values, false, pod).settings.node_id == "mine");
+}
+
 TEST_CASE("c10d honours a node rank that was given", "[cli]") {
   Map values{{"nnodes", "2"}, {"rdzv-backend", "c10d"}, {"rdzv-endpoint", "a"}, {"node-rank", "1"}};
   CHECK(good(values).node_rank == 1);
@@ -159,8 +187,23 @@ TEST_CASE("several nodes without an endpoint are warned, in a Slurm job refused"
   CHECK(why_not(agents_here, false, slurm).find("Slurm job of several nodes") != std::string::npos);
 }
 
+TEST_CASE("MIN with static ranks is a warning that names c10d", "[cli]") {
+  auto const options = good({{"nnodes", "1:4"}, {"master-addr", "node1"}});
+  REQUIRE(options.warnings.size() == 1);
+  CHECK(options.warnings[0].find("--nnodes=1:4 with --rdzv-backend=static") == 0);
+  CHECK(good({{"nnodes", "4"}, {"master-addr", "node1"}}).warnings.empty());
+  CHECK(good({{"nnodes", "1:4"},
+              {"rdzv-backend", "c10d"},
+              {"rdzv-endpoint", "node1"},
+              {"rdzv-id", "x"}})
+            .warnings.empty());
+}
+
 TEST_CASE("an empty run id is made up on one node and refused on several", "[cli]") {
   CHECK(good({{"rdzv-id", ""}}).run_id == "fresh");
+  CHECK(why_not({{"rdzv-id", "a\x1b[2J"}}).find("--rdzv-id is no name") != std::string::npos);
+  CHECK(why_not({{"rdzv-id", std::string(1'025, 'x')}}).find("--rdzv-id is no name") !=
+        std::string::npos);
   CHECK(good({{"rdzv-id", ""}, {"master-port", "5"}}).run_id == "fresh");
   CHECK(why_not({{"rdzv-id", ""}, {"nnodes", "2"}, {"rdzv-endpoint", "a"}})
             .find("--rdzv-id is empty") == 0);

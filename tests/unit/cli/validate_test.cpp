@@ -69,6 +69,7 @@ TEST_CASE("values that cannot be right name the option and the remedy", "[cli]")
                                        {"numa-binding", "die"},
                                        {"log-level", "loud"},
                                        {"local-addr", "a b"},
+                                       {"store-ports", "29600"},
                                        {"rdzv-conf", "x"},
                                        {"master-port", "70000"}}) {
     auto const error = bad({{name, value}});
@@ -101,12 +102,71 @@ TEST_CASE("what is a Python plug-in in torchrun is refused by name", "[cli]") {
   CHECK(bad({{"rdzv-backend", "c1od"}}).hint == "did you mean c10d?");
 }
 
-TEST_CASE("a token without effect is said where nodes meet", "[cli]") {
-  EnvView const env(Map{{"MUSTER_TOKEN", "secret"}});
-  CHECK(good({}, {}, env).warnings.empty());
-  auto const several = good({{"nnodes", "2"}, {"master-addr", "node1"}}, {}, env);
-  REQUIRE(several.warnings.size() == 1);
-  CHECK(several.warnings.front().find("MUSTER_TOKEN") == 0);
+TEST_CASE("what is said about networks and ports is kept, and told where it has no effect",
+          "[cli]") {
+  auto const several = good({{"nnodes", "2"},
+                             {"rdzv-backend", "c10d"},
+                             {"rdzv-endpoint", "node1"},
+                             {"network", "ib0"},
+                             {"store-ports", "29600-29620"}});
+  CHECK(several.network == "ib0");
+  CHECK(several.store_ports == std::vector<PortRange>{{29600, 29620}});
+  CHECK(several.warnings.empty());
+  auto const alone = good({{"network", "ib0"}, {"store-ports", "29600-29620"}});
+  REQUIRE(alone.warnings.size() == 1);
+  CHECK(alone.warnings.front().find("--network has no effect") == 0);
+  auto const fixed =
+      good({{"nnodes", "2"}, {"master-addr", "node1"}, {"store-ports", "29600-29620"}});
+  REQUIRE(fixed.warnings.size() == 1);
+  CHECK(fixed.warnings.front() ==
+        "--store-ports has no effect: the workers' store is at port 29500, that of the endpoint");
+}
+
+TEST_CASE("with torchrun's agents its rules hold, and what contradicts them is refused", "[cli]") {
+  Map const fleet{{"nnodes", "2:4"},
+                  {"rdzv-backend", "c10d"},
+                  {"rdzv-endpoint", "node1"},
+                  {"rdzv-conf", "peers=torchrun"}};
+  auto const with = [&](std::string const& name, std::string const& value) {
+    auto all = fleet;
+    all[name] = value;
+    return all;
+  };
+  CHECK_FALSE(good({}).settings.torchrun_peers);
+  auto const options = good(fleet);
+  CHECK(options.settings.torchrun_peers);
+  CHECK(options.settings.last_call_timeout == std::chrono::seconds{30});
+  CHECK(options.settings.keep_alive_interval == std::chrono::seconds{5});
+  CHECK(options.settings.keep_alive_attempts == 3);
+  CHECK(options.warnings.empty());
+  auto const without_effect = good(with("rdzv-conf", "peers=torchrun,scale_interval=5"));
+  REQUIRE(without_effect.warnings.size() == 1);
+  CHECK(without_effect.warnings.front().find("scale_interval has no effect") != std::string::npos);
+  auto const ranked = good(with("node-rank", "1"));
+  REQUIRE(ranked.warnings.size() == 1);
+  CHECK(ranked.warnings.front().find("--node-rank has no effect") == 0);
+  CHECK(bad(with("rdzv-conf", "peers=etcd")).what.find("'etcd' is unknown") != std::string::npos);
+  CHECK(bad(with("rdzv-endpoint", "node1,node2")).what.find("2 places") != std::string::npos);
+  CHECK(bad({{"nnodes", "2"}, {"master-addr", "node1"}, {"rdzv-conf", "peers=torchrun"}})
+            .what.find("contradicts --rdzv-backend=static") != std::string::npos);
+}
+
+TEST_CASE("TLS is all of its three files or none", "[cli]") {
+  CHECK_FALSE(good({}).tls);
+  auto const all = good({{"tls-cert", "c.pem"}, {"tls-key", "k.pem"}, {"tls-ca", "a.pem"}});
+  CHECK(all.tls == TlsPaths{"c.pem", "k.pem", "a.pem"});
+  CHECK(bad({{"tls-cert", "c.pem"}}).what.find("1 of them") != std::string::npos);
+  auto const two = bad({{"tls-key", "k.pem"}, {"tls-ca", "a.pem"}});
+  CHECK(two.what.find("2 of them") != std::string::npos);
+}
+
+TEST_CASE("a token's file and an open store are taken as they are", "[cli]") {
+  CHECK_FALSE(good({}).token_file);
+  CHECK_FALSE(good({}).open_store);
+  CHECK(good({{"token-file", "secret"}}).token_file == "secret");
+  CHECK(good({}, {"open-store"}).open_store);
+  EnvView const env(Map{{"MUSTER_TOKEN", "0123456789abcdef"}});
+  CHECK(good({{"nnodes", "2"}, {"master-addr", "node1"}}, {}, env).warnings.empty());
 }
 
 TEST_CASE("run-path beats the others, module and no-python exclude each other", "[cli]") {
@@ -148,6 +208,12 @@ TEST_CASE("unknown signals are a warning, as in torchrun", "[cli]") {
   CHECK(options.signals_to_handle == std::vector<int>{SIGTERM});
   REQUIRE(options.warnings.size() == 1);
   CHECK(options.warnings[0].find("'SIGFOO'") != std::string::npos);
+}
+
+TEST_CASE("what is done about logs that nobody takes is one of three", "[cli]") {
+  CHECK(good({}).log_stall == LogStall::drop);
+  CHECK(good({{"log-stall", "block"}}).log_stall == LogStall::block);
+  CHECK(good({{"log-stall", "stop"}}).log_stall == LogStall::stop);
 }
 
 TEST_CASE("an empty script name is told from a missing one", "[cli]") {

@@ -134,4 +134,18 @@ TEST_CASE("rank sets are comma lists of integers", "[cli]") {
   CHECK_FALSE(parse_rank_set("0,"));
 }
 
+TEST_CASE("ports come as a list of numbers and ranges, enough for eight rounds and the next",
+          "[cli]") {
+  using Ranges = std::vector<PortRange>;
+  CHECK(*parse_port_ranges("29600-29608") == Ranges{{29600, 29608}});
+  CHECK(*parse_port_ranges("1 , 2-3,10-20") == Ranges{{1, 1}, {2, 3}, {10, 20}});
+  for (auto const* text : {"", "x", "0-100", "100-90", "1-70000", "1-20,", "-5", "1-2-30"}) {
+    INFO(text);
+    CHECK_FALSE(parse_port_ranges(text));
+  }
+  auto const few = parse_port_ranges("29600-29607");
+  REQUIRE_FALSE(few);
+  CHECK(few.error().what == "'29600-29607' names 8 of at least 9 ports");
+}
+
 }  // namespace muster::launch

@@ -90,6 +90,15 @@ TEST_CASE("a rank that does not come is named when the deadline passes") {
   FAIL("rank 2 never came in time");
 }
 
+TEST_CASE("ranks that wait for a rank 0 that is late say so, not only which key is missing") {
+  auto const store = start_store();
+  auto const late = join(store.port(), Rank{1, 2, 100ms});
+  REQUIRE(!late);
+  CHECK(late.error().code == Errc::timeout);
+  CHECK(text_of(late).find("rank 0 has not begun to form the world in time") != std::string::npos);
+  CHECK(text_of(late).find("muster/world") != std::string::npos);
+}
+
 TEST_CASE("ranks that disagree about the size of the world are told so on both sides") {
   auto const store = start_store();
   auto const results = join_all(store.port(), {Rank{0, 2}, Rank{1, 3}});

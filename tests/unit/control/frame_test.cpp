@@ -60,6 +60,23 @@ TEST_CASE("a reader says how many bytes complete the frame", "[control]") {
   CHECK(reader.wanted() == 3);
 }
 
+TEST_CASE("tags come out with their bodies, and are not in their lengths", "[control]") {
+  auto const stream = frame("hello", "tag1") + frame("you", "tag2");
+  auto const step = GENERATE(std::size_t{1}, 3, 1'000);
+  FrameReader reader;
+  reader.expect_tags(4);
+  std::vector<std::string> bodies;
+  for (std::size_t at = 0; at < stream.size(); at += step) {
+    reader.feed(std::string_view(stream).substr(at, step));
+    for (auto& body : all_frames(reader)) bodies.push_back(std::move(body));
+  }
+  CHECK(bodies == std::vector<std::string>{"hellotag1", "youtag2"});
+  reader.feed(std::string_view(stream).substr(0, 9));
+  CHECK(all_frames(reader).empty());
+  CHECK(reader.held() == 9);
+  CHECK(reader.wanted() == 4);
+}
+
 TEST_CASE("an empty or oversized frame is refused", "[control]") {
   FrameReader empty;
   empty.feed(std::string_view("\0\0\0\0", 4));

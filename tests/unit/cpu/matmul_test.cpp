@@ -7,7 +7,12 @@
 
 #include <catch2/catch.hpp>
 
+#include <atomic>
 #include <cmath>
+#include <csignal>
+#include <cstdint>
+#include <pthread.h>
+#include <thread>
 
 namespace muster::worker::cpu {
 namespace {
@@ -49,6 +54,47 @@ TEST_CASE("a product agrees with its obvious version", "[cpu]") {
   for (std::size_t i = 0; i < expected.size(); ++i)
     REQUIRE(static_cast<double>(fast.c[i]) ==
             Approx(static_cast<double>(expected[i])).margin(bound));
+}
+
+// The addresses at which handlers of a signal had their frames.
+std::atomic<std::uintptr_t> lowest_handler{UINTPTR_MAX}, highest_handler{0};
+
+void note_place(int) {
+  // Not the address of a variable: ASan keeps variables elsewhere, to notice their use after the
+  // return.
+  auto const place = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+  if (place < lowest_handler) lowest_handler = place;
+  if (place > highest_handler) highest_handler = place;
+}
+
+TEST_CASE("a signal's handler never runs on oneDNN's memory", "[cpu]") {
+  struct sigaction action {
+  }, before{};
+  action.sa_handler = note_place;
+  ::sigaction(SIGUSR1, &action, &before);
+  Product const product{.m = 97, .n = 256, .k = 784, .transpose_b = true};
+  Operands operands(product);
+  std::atomic<bool> done{false};
+  std::thread pest([&done, target = ::pthread_self()] {
+    while (!done) ::pthread_kill(target, SIGUSR1);
+  });
+  auto failed = 0;
+  for (int i = 0; i < 300; ++i)
+    if (!matmul(product, operands.a, operands.b, operands.c)) ++failed;
+  done = true;
+  pest.join();
+  ::sigaction(SIGUSR1, &before, nullptr);
+  CHECK(failed == 0);
+  pthread_attr_t attributes;
+  void* stack = nullptr;
+  std::size_t size = 0;
+  REQUIRE(::pthread_getattr_np(::pthread_self(), &attributes) == 0);
+  ::pthread_attr_getstack(&attributes, &stack, &size);
+  ::pthread_attr_destroy(&attributes);
+  auto const begin = reinterpret_cast<std::uintptr_t>(stack);
+  REQUIRE(highest_handler > 0);
+  CHECK(lowest_handler >= begin);
+  CHECK(highest_handler < begin + size);
 }
 
 TEST_CASE("a product has the same bits again, on any number of threads, at any alignment",

@@ -88,6 +88,22 @@ TEST_CASE("a fetch that throws is an error, not the end of the process", "[data]
   CHECK(failed.error().what.find("disk on fire") != std::string::npos);
 }
 
+TEST_CASE("a rank whose part of a step is empty gets an empty batch, and the epoch goes on",
+          "[data]") {
+  auto last = DistributedSampler::make({10, 4, 3});  // steps of 3 of 4 ranks never reach it
+  REQUIRE(last);
+  Loader loader(*std::move(last), echo, {.batch = 3, .together = true});
+  for (int step = 0; step < 4; ++step) {
+    auto const batch = loader.next();
+    REQUIRE(batch);
+    REQUIRE(batch->has_value());
+    CHECK((*batch)->rows.empty());
+  }
+  auto const over = loader.next();
+  REQUIRE(over);
+  CHECK_FALSE(over->has_value());
+}
+
 TEST_CASE("a loader may be left at any point of an epoch", "[data]") {
   auto const taken = GENERATE(0, 1, 5);
   Loader loader(sampler(100), echo, {7, 3, 2});

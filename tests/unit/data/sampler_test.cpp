@@ -221,6 +221,43 @@ TEST_CASE("another number of ranks sees the rest of the epoch exactly once", "[d
   CHECK(std::set<std::int64_t>(seen.begin(), seen.end()).size() == 41);
 }
 
+TEST_CASE("steps of a constant size take the same samples whatever the number of ranks", "[data]") {
+  auto const size =
+      GENERATE(41, 40, 3);  // a short last step, none, and one that is shorter than the world
+  constexpr std::int64_t kStep = 8;
+  auto alone = sampler(size, 1, 0);
+  SamplerState state = alone.state();
+  for (auto const ranks : {1, 4, 2, 3, 7, 12, 2}) {  // the world changes after each two steps
+    std::vector<DistributedSampler> world;
+    for (int rank = 0; rank < ranks; ++rank) {
+      world.push_back(sampler(size, ranks, rank));
+      REQUIRE(world.back().resume(state));
+    }
+    for (int step = 0; step < 2; ++step) {
+      auto const expected = alone.next_together(kStep);
+      std::multiset<std::int64_t> taken;
+      for (auto& each : world) {
+        auto const draw = each.next_together(kStep);
+        CHECK(draw.over == expected.over);
+        CHECK(draw.padding == 0);
+        taken.insert(draw.rows.begin(), draw.rows.end());
+        CHECK(each.state() == alone.state());
+      }
+      CHECK(taken == std::multiset<std::int64_t>(expected.rows.begin(), expected.rows.end()));
+    }
+    state = world[0].state();
+  }
+}
+
+TEST_CASE("steps of all ranks together give every sample of an epoch once", "[data]") {
+  auto drawn = sampler(41, 1, 0);
+  Rows all;
+  for (auto draw = drawn.next_together(8); !draw.over; draw = drawn.next_together(8))
+    all.insert(all.end(), draw.rows.begin(), draw.rows.end());
+  CHECK(all == sampler(41, 1, 0).remaining());
+  CHECK(drawn.epoch() == 1);
+}
+
 TEST_CASE("a sampler refuses states of other data and impossible places", "[data]") {
   auto drawn = sampler(10, 1, 0);
   auto const refused = drawn.resume({11, 11, 0, 0});

@@ -48,6 +48,9 @@ TEST_CASE("advice is given where the end has a usual cause", "[diagnose]") {
   CHECK(exit_advice(by_code(127)) == "a command was not found");
   CHECK(exit_advice(by_code(1)).empty());
   CHECK(exit_advice(by_code(255)).empty());
+  auto lacking = by_code(1);
+  lacking.stderr_tail = {"ModuleNotFoundError: No module named 'torch'"};
+  CHECK(exit_advice(lacking).find("PYTHON_EXEC") != std::string::npos);
   auto worker = by_signal(SIGKILL);
   worker.ended_by = EndedBy::launcher;
   CHECK(exit_advice(worker).empty());

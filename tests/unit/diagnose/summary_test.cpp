@@ -141,6 +141,12 @@ TEST_CASE("one line names rank, host and reason", "[diagnose]") {
   worker.message = "ValueError: boom\nmore";
   CHECK(cause_line({node("gpu-03", {worker})}) ==
         "rank 5 (local rank 1) on gpu-03 failed first: exit code 3: ValueError: boom");
+  worker.message.clear();
+  worker.stderr_tail = {"[rank5]: Traceback (most recent call last):",
+                        "[rank5]:   File \"train.py\", line 1, in <module>",
+                        "[rank5]: ValueError: boom"};
+  CHECK(cause_line({node("gpu-03", {worker})}) ==
+        "rank 5 (local rank 1) on gpu-03 failed first: exit code 3: ValueError: boom");
 }
 
 }  // namespace muster::launch

@@ -25,9 +25,10 @@ TEST_CASE("options are read in both spellings, over the environment and the defa
   CHECK(defaults->data == "/env");
   CHECK(defaults->epochs == 10);
   CHECK(defaults->batch == 64);
-  auto const given = parse({"--data=/d", "--epochs", "3", "--lr=0.5", "--digest", "--seed", "0",
-                            "--simulate-world=4", "--keep", "0", "--checkpoint", "c"},
-                           environment);
+  auto const given = parse(
+      {"--data=/d", "--epochs", "3", "--lr=0.5", "--digest", "--seed", "0", "--simulate-world=4",
+       "--keep", "0", "--checkpoint", "c", "--global-batch=96", "--rows-to", "r"},
+      environment);
   REQUIRE(given);
   CHECK(given->data == "/d");
   CHECK(given->epochs == 3);
@@ -36,6 +37,8 @@ TEST_CASE("options are read in both spellings, over the environment and the defa
   CHECK(given->simulate_world == 4);
   CHECK(given->keep == 0);
   CHECK(given->checkpoint == "c");
+  CHECK(given->global_batch == 96);
+  CHECK(given->rows_to == "r");
   CHECK(parse({"--help", "--nonsense"})->help);
 }
 
@@ -51,6 +54,8 @@ TEST_CASE("what cannot be meant is refused in one line that names it", "[example
   CHECK(refused({"--epochs"}) == "--epochs needs a value");
   CHECK(refused({"--epochs", "0"}) == "--epochs: '0' is not a number of at least 1");
   CHECK(refused({"--batch=6.4"}) == "--batch: '6.4' is not a number of at least 1");
+  CHECK(refused({"--global-batch", "0"}) == "--global-batch: '0' is not a number of at least 1");
+  CHECK(refused({"--rows-to="}) == "--rows-to: no folder");
   CHECK(refused({"--lr", "-1"}) == "--lr: '-1' is not a number above 0");
   CHECK(refused({"--lr", "nan"}) == "--lr: 'nan' is not a number above 0");
   CHECK(refused({"--checkpoint="}) == "--checkpoint: no folder");

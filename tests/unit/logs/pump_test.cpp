@@ -5,10 +5,14 @@
 
 #include <catch2/catch.hpp>
 
+#include <atomic>
+#include <csignal>
 #include <fcntl.h>
 #include <fstream>
 #include <future>
+#include <poll.h>
 #include <sstream>
+#include <thread>
 
 using namespace muster;
 using namespace muster::launch;
@@ -97,20 +101,51 @@ TEST_CASE("the last stderr lines are those written before the question", "[logs]
   CHECK(tails.at(4) == std::vector<std::string>{"one", "two"});
 }
 
-TEST_CASE("the last lines of a log that the worker writes itself are read from it", "[logs]") {
-  test::TempFolder const folder;
-  auto const path = folder.path() + "/stderr.log";
-  std::ofstream(path) << std::string(200'000, 'x') << "\nlast words\n";
-  Pump pump;
+TEST_CASE("what takes no more output is named, and of what it did not take the sum is known",
+          "[logs]") {
+  auto nobody_reads = make_pipe();
+  REQUIRE(nobody_reads);
+  std::promise<std::string> told;
+  auto stalled = told.get_future();
+  Pump pump(LogStall::stop);
+  pump.on_stall([&](std::string what) { told.set_value(std::move(what)); });
   PumpStream stream;
-  stream.is_stderr = true;
-  stream.plan.end = StreamEnd::file;
-  stream.plan.keeps_tail = true;
-  stream.path = path;
-  std::vector<PumpStream> streams;
-  streams.push_back(std::move(stream));
-  pump.add(std::move(streams));
-  CHECK(tails_of(pump).at(0) == std::vector<std::string>{"last words"});
+  stream.file = std::make_shared<Sink>(std::move(nobody_reads->write_end), "/logs/stdout.log");
+  auto const end = connect(pump, std::move(stream));
+  std::string const text(4095, '.');
+  while (stalled.wait_for(0s) != std::future_status::ready) write_text(end, text + "\n");
+  CHECK(stalled.get() == "log file '/logs/stdout.log' takes no more output");
+  std::signal(SIGPIPE, SIG_IGN);
+  nobody_reads->read_end.reset();
+  CHECK(pump.finish(20s));
+}
+
+TEST_CASE("with block a worker is held up while nothing is taken, and goes on when it is",
+          "[logs]") {
+  constexpr std::size_t kAll = 20u << 20, kHeldUp = 16u << 20;  // more than a writer's queue
+  auto slow_reader = make_pipe();
+  REQUIRE(slow_reader);
+  Pump pump(LogStall::block);
+  PumpStream stream;
+  stream.file = std::make_shared<Sink>(std::move(slow_reader->write_end), "/logs/stdout.log");
+  auto const end = connect(pump, std::move(stream));
+  std::atomic<std::size_t> written = 0;
+  auto worker = std::async(std::launch::async, [&] {
+    std::string const piece(1u << 16, 'x');
+    while (written<kAll&& ::write(end.get(), piece.data(), piece.size())> 0)
+      written += piece.size();
+  });
+  while (written < kHeldUp) std::this_thread::yield();
+  std::string taken(1u << 16, '\0');
+  for (std::size_t got = 0; got < kAll;) {
+    pollfd there{slow_reader->read_end.get(), POLLIN, 0};
+    REQUIRE(::poll(&there, 1, 20'000) == 1);
+    auto const count = ::read(slow_reader->read_end.get(), taken.data(), taken.size());
+    REQUIRE(count > 0);
+    got += static_cast<std::size_t>(count);
+  }
+  worker.get();
+  CHECK(pump.finish(20s));
 }
 
 TEST_CASE("the end of a round takes what the pipes hold, open or not", "[logs]") {

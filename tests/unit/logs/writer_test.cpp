@@ -46,7 +46,7 @@ TEST_CASE("a sink that nobody reads fills the queue, and then refuses", "[logs]"
   Writer writer(200'000);
   std::string const chunk(50'000, 'x');  // a pipe holds 65,536 bytes
   int taken = 0;
-  while (writer.offer(sink, chunk, 0s)) ++taken;
+  while (writer.offer(sink, std::string(chunk), 0s)) ++taken;
   CHECK(taken >= 4);
   CHECK(taken <= 6);
   writer.insist(sink, "\n");   // for what must not be lost there is always room
@@ -96,4 +96,28 @@ TEST_CASE("the first error of a sink is told once, with its name", "[logs]") {
   writer.insist(full, "two");
   CHECK(writer.finish(20s));
   CHECK(told == "it: full;");
+}
+
+TEST_CASE("who was refused is told once of room, and nobody else", "[logs]") {
+  auto pipe = make_pipe();
+  REQUIRE(pipe);
+  auto const sink = std::make_shared<Sink>(pipe->write_end.get());
+  int told = 0;  // on the writer's thread, which finish() joins
+  auto const nobody = [](Sink const&, int) {};
+  Writer writer(200'000, nobody, [&told] { ++told; });
+  std::string const chunk(50'000, 'x');
+  std::size_t taken = 0;
+  auto const refused = GENERATE(true, false);
+  if (refused)
+    while (writer.offer(sink, std::string(chunk), 0s)) ++taken;
+  else
+    for (; taken < 2; ++taken) CHECK(writer.offer(sink, std::string(chunk), 0s));
+  std::string rest(1 << 20, '\0');
+  for (std::size_t got = 0; got < taken * chunk.size();) {
+    auto const count = ::read(pipe->read_end.get(), rest.data(), rest.size());
+    REQUIRE(count > 0);
+    got += static_cast<std::size_t>(count);
+  }
+  CHECK(writer.finish(20s));
+  CHECK(told == (refused ? 1 : 0));
 }

@@ -55,21 +55,45 @@ TEST_CASE("a node rank that is taken or does not exist is refused", "[membership
   CHECK(refusal(bench, twin).empty());
 }
 
-TEST_CASE("a late joiner hears why", "[membership]") {
-  HostBench bench(2);
-  bench.run(2);
-  CHECK(names(refusal(bench, bench.join_of(3)), "too late", "2 nodes"));
-  for (std::uint64_t i : {1u, 2u}) bench.say(i, Done{bench.round()});
-  CHECK(names(refusal(bench, bench.join_of(3)), "too late", "over"));
+TEST_CASE("a wish for a rank that somebody has is refused", "[membership]") {
+  HostBench bench(3);
+  auto first = bench.join_of(1);
+  first.facts.given_rank = 0;
+  bench.say(1, first);
+  auto twin = bench.join_of(2);
+  twin.facts.given_rank = 0;
+  CHECK(names(refusal(bench, twin), "host n1", "host n2"));
+  twin.facts.given_rank = -1;
+  CHECK(refusal(bench, twin).empty());
 }
 
-TEST_CASE("a member of a world that began under another host is refused", "[membership]") {
+TEST_CASE("a wish for the rank of a node that does not answer is heard", "[membership]") {
+  HostBench bench(3);
+  auto first = bench.join_of(2);
+  first.facts.given_rank = 1;
+  bench.say(2, first);
+  auto next = bench.join_of(3);  // of another host
+  next.facts.given_rank = 1;
+  CHECK(names(refusal(bench, next), "host n2", "host n3"));
+  bench.event(Disconnected{Incarnation{2}});
+  CHECK(refusal(bench, next).empty());
+}
+
+TEST_CASE("a running job takes newcomers, a finished one does not", "[membership]") {
   HostBench bench(2);
-  auto join = bench.join_of(2);
-  join.status.committed = RoundNumber{3};
-  auto const error = refuse_newcomer(bench.host, join, bench.settings);
-  REQUIRE(error);
-  CHECK(error->code == Errc::lost_quorum);
+  bench.run(2);
+  auto third = bench.join_of(3);
+  third.facts.given_rank = -1;
+  CHECK(refusal(bench, third).empty());
+  for (std::uint64_t i : {1u, 2u}) bench.say(i, Done{bench.round()});
+  CHECK(names(refusal(bench, third), "too late", "over"));
+}
+
+TEST_CASE("where ranks are given there are no spares", "[membership]") {
+  HostBench bench(2);
+  bench.settings.given_ranks = true;
+  bench.run(2);
+  CHECK_FALSE(refusal(bench, bench.join_of(3)).empty());
 }
 
 TEST_CASE("an endpoint of another job names both", "[membership]") {

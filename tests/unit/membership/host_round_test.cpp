@@ -54,9 +54,10 @@ TEST_CASE("nobody starts before a quorum has prepared the record", "[membership]
   CHECK(bench.to<Prepare>(1).empty());
   bench.open_store();
   CHECK(bench.to<Prepare>(3).size() == 1);
-  bench.say(3, Prepared{RoundNumber{1}});
+  bench.answer_probes();
+  bench.say(3, Prepared{RoundNumber{1}, {}});
   CHECK(bench.to<Commit>(3).empty());
-  bench.say(2, Prepared{RoundNumber{1}});
+  bench.say(2, Prepared{RoundNumber{1}, {}});
   REQUIRE(bench.to<Commit>(3).size() == 1);
   auto const commit = bench.to<Commit>(3)[0];
   CHECK(commit.row.group_rank == 2);
@@ -80,9 +81,9 @@ TEST_CASE("a failure within the budget restarts everybody, once", "[membership]"
   bench.open_store();
   bench.prepare_all();
   CHECK(bench.to<Commit>(1).empty());  // an old worker may be alive
-  bench.say(1, Stopped{RoundNumber{1}});
+  bench.say(1, Stopped{RoundNumber{1}, 0});
   CHECK(bench.to<Commit>(1).empty());
-  bench.say(2, Stopped{RoundNumber{1}});
+  bench.say(2, Stopped{RoundNumber{1}, 0});
   REQUIRE(bench.to<Commit>(1).size() == 1);
   auto const record = bench.to<Commit>(1)[0].record;
   CHECK(record.round == RoundNumber{2});
@@ -98,9 +99,9 @@ TEST_CASE("a store at a fixed port is renewed only when all old workers are dead
   bench.run(2);
   bench.clear();
   bench.say(2, bench.failure(7));
-  bench.say(1, Stopped{RoundNumber{1}});
+  bench.say(1, Stopped{RoundNumber{1}, 0});
   CHECK(bench.to<OpenStore>(1).empty());
-  bench.say(2, Stopped{RoundNumber{1}});
+  bench.say(2, Stopped{RoundNumber{1}, 0});
   CHECK(bench.to<OpenStore>(1).size() == 1);
 }
 
@@ -109,7 +110,7 @@ TEST_CASE("a node lost while the first round forms sends the others back to gath
   HostBench bench(2);
   bench.join(1);
   bench.join(2);
-  bench.event(Died{Incarnation{2}});
+  bench.event(Died{Incarnation{2}, {}});
   CHECK(bench.host.phase == Phase::gathering);
   bench.join(3);
   CHECK(bench.host.phase == Phase::forming);
@@ -126,7 +127,55 @@ TEST_CASE("too few in time: all who came are told who came", "[membership]") {
   CHECK(bench.to<Refused>(2)[0].code == Errc::rendezvous_timeout);
   CHECK(bench.to<Refused>(2)[0].what.find("2 of 3 nodes joined in 10.0 s: n1, n2") !=
         std::string::npos);
+  CHECK(bench.to<Refused>(2)[0].hint.find("--nnodes=2:") != std::string::npos);
   CHECK(bench.finished);
+}
+
+TEST_CASE("nobody starts before each node has reached the store", "[membership]") {
+  HostBench bench(2);
+  bench.join(1);
+  bench.join(2);
+  bench.open_store();
+  REQUIRE(bench.to<Probe>(2).size() == 1);
+  auto const target = bench.to<Probe>(2)[0].targets.at(0);
+  CHECK(target == ProbeTarget{"n1", "10.0.0.1", 4000, true});
+  CHECK(bench.to<Probe>(1).empty());  // n2 has no listener of its own
+  for (std::uint64_t i : {1u, 2u}) bench.say(i, Prepared{RoundNumber{1}, {}});
+  CHECK(bench.to<Commit>(1).empty());
+  SECTION("reached") {
+    bench.say(2, Probed{RoundNumber{1}, 0, {}});
+    CHECK(bench.to<Commit>(1).size() == 1);
+  }
+  SECTION("not reached, twice, though both are alive: the pair is named") {
+    std::vector<ProbeFailure> const failures{{target, "connect: No route to host"}};
+    bench.clear();
+    bench.say(2, Probed{RoundNumber{1}, 0, failures});
+    bench.pass(200ms, {2});
+    CHECK(bench.to<Probe>(2).empty());  // the other one may be dying
+    bench.pass(200ms, {1, 2});
+    REQUIRE_FALSE(bench.to<Probe>(2).empty());
+    CHECK(bench.to<Probe>(2).back().attempt == 1);
+    bench.say(2, Probed{RoundNumber{1}, 1, failures});
+    CHECK(bench.host.phase == Phase::forming);
+    bench.pass(100ms, {1, 2});
+    REQUIRE(bench.host.ending);
+    CHECK(bench.host.ending->outcome.exit_code == exit_code_of(Errc::refused));
+    auto const& why = bench.host.ending->outcome.why;
+    CHECK(why.find("n2") != std::string::npos);
+    CHECK(why.find("10.0.0.1:4000") != std::string::npos);
+  }
+  SECTION("not reached because it dies: a new round without it") {
+    bench.settings.min_nodes = 1;
+    bench.say(2, Probed{RoundNumber{1}, 0, {{target, "connect: timed out"}}});
+    bench.event(Died{Incarnation{1}, {}});
+    CHECK_FALSE(bench.host.ending);
+  }
+  SECTION("asked again with the next lease") {
+    bench.clear();
+    bench.lease(2);
+    CHECK(bench.to<Probe>(2).size() == 1);
+    CHECK(bench.to<Probe>(1).empty());
+  }
 }
 
 TEST_CASE("a store that cannot be opened ends the job with the reason", "[membership]") {
@@ -137,26 +186,30 @@ TEST_CASE("a store that cannot be opened ends the job with the reason", "[member
   CHECK(bench.to<Outcome>(2).at(0).why.find("29500") != std::string::npos);
 }
 
-TEST_CASE("the master's address is one that its peers reached", "[membership]") {
-  auto const row = [](std::uint64_t id, std::string address) {
-    return TableRow{Incarnation{id}, "", std::move(address), 0, 0, 1, 0, 1};
-  };
+TEST_CASE("a node's address is one that its peers reached", "[membership]") {
   auto const member = [](std::string reached) {
     Member made;
     made.reached_at = std::move(reached);
     return made;
   };
-  std::map<Incarnation, Member> members{{Incarnation{1}, member("")},
-                                        {Incarnation{2}, member("127.0.0.1")},
-                                        {Incarnation{3}, member("10.0.0.1")}};
-  // Rank 0 came from elsewhere: its own address.
-  CHECK(master_address({row(3, "10.0.0.3"), row(1, "127.0.0.1")}, members) == "10.0.0.3");
-  // Rank 0 is on the host's machine: what the others dialled.
-  CHECK(master_address({row(1, "127.0.0.1"), row(2, "127.0.0.1"), row(3, "10.0.0.3")}, members) ==
-        "10.0.0.1");
+  auto const facts = [](std::string address) {
+    NodeFacts made;
+    made.address = std::move(address);
+    return made;
+  };
+  Roster members, alone;
+  for (auto* roster : {&members, &alone}) {
+    roster->put(Incarnation{1}, member(""));
+    roster->put(Incarnation{2}, member("127.0.0.1"));
+  }
+  members.put(Incarnation{3}, member("10.0.0.1"));
+  // It came from elsewhere: its own address.
+  CHECK(reachable_address(Incarnation{3}, facts("10.0.0.3"), members) == "10.0.0.3");
+  // It is on the host's machine: what the others dialled.
+  CHECK(reachable_address(Incarnation{1}, facts("127.0.0.1"), members) == "10.0.0.1");
   // All on one machine.
-  CHECK(master_address({row(1, ""), row(2, "127.0.0.1")}, members) == "127.0.0.1");
-  CHECK(master_address({row(1, "::1")}, members) == "::1");
+  CHECK(reachable_address(Incarnation{1}, facts(""), alone) == "127.0.0.1");
+  CHECK(reachable_address(Incarnation{1}, facts("::1"), {}) == "::1");
   CHECK(is_loopback("127.3.2.1"));
   CHECK(is_loopback("::1"));
   CHECK_FALSE(is_loopback("10.0.0.1"));

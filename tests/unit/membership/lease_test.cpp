@@ -12,26 +12,19 @@ constexpr TimePoint kNow{100s};
 }
 
 TEST_CASE("a member is lost once it was silent for the whole limit", "[membership]") {
-  JobSettings const settings;
-  CHECK(judge_member(kNow - 4999ms, kNow, settings).alive);
-  auto const verdict = judge_member(kNow - 5s, kNow, settings);
+  CHECK(judge_member(kNow - 4999ms, kNow, 5s).alive);
+  auto const verdict = judge_member(kNow - 5s, kNow, 5s);
   CHECK_FALSE(verdict.alive);
   CHECK(verdict.why == "silent for 5.0 s, limit 5.0 s");
 }
 
 TEST_CASE("a member fences itself before its host may take it for lost", "[membership]") {
-  JobSettings const settings;
-  CHECK(settings.fence < settings.dead);
-  CHECK(judge_host(kNow - 3999ms, kNow, settings) == HostTrust::good);
-  CHECK(judge_host(kNow - 4s, kNow, settings) == HostTrust::fence);
-  CHECK(judge_host(kNow - 5s, kNow, settings) == HostTrust::lost);
-}
-
-TEST_CASE("without leases nobody is lost", "[membership]") {
-  JobSettings settings;
-  settings.leases = false;
-  CHECK(judge_member(kNow - 1h, kNow, settings).alive);
-  CHECK(judge_host(kNow - 1h, kNow, settings) == HostTrust::good);
+  CHECK(fence_of(5s) == 4s);
+  CHECK(fence_of(60s) == 55s);
+  CHECK(fence_of(2s) == 1600ms);
+  CHECK(judge_host(kNow - 3999ms, kNow, 5s) == HostTrust::good);
+  CHECK(judge_host(kNow - 4s, kNow, 5s) == HostTrust::fence);
+  CHECK(judge_host(kNow - 5s, kNow, 5s) == HostTrust::lost);
 }
 
 TEST_CASE("only a wake-up later than a busy machine explains is a gap", "[membership]") {

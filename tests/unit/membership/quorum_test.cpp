@@ -14,10 +14,10 @@ std::set<Incarnation> ids(std::initializer_list<std::uint64_t> values) {
   return set;
 }
 
-Record record_of(std::uint64_t voters) {
-  Record record;
+Electorate record_of(std::uint64_t voters) {
+  Electorate record;
   record.host = Incarnation{1};
-  for (std::uint64_t i = 1; i <= voters; ++i) record.voters.push_back(Incarnation{i});
+  for (std::uint64_t i = 1; i <= voters; ++i) record.voters.push_back({Incarnation{i}, "", "", 0});
   return record;
 }
 
@@ -59,14 +59,48 @@ TEST_CASE("strangers do not count", "[membership]") {
   CHECK_FALSE(has_quorum(record_of(3), ids({7, 8, 9}), {}));
 }
 
-TEST_CASE("up to 31 nodes all vote, beyond that 31 spread over the ranks", "[membership]") {
+TEST_CASE("up to 31 nodes all vote, beyond that 31 spread over the ranks and the host",
+          "[membership]") {
   Table table;
-  for (std::uint64_t i = 0; i < 31; ++i) table.push_back({Incarnation{i}, "", "", 0, 0, 1, 0, 1});
-  CHECK(choose_voters(table).size() == 31);
-  for (std::uint64_t i = 31; i < 310; ++i) table.push_back({Incarnation{i}, "", "", 0, 0, 1, 0, 1});
-  auto const voters = choose_voters(table);
+  Seats seats;
+  auto const grow = [&](std::uint64_t to) {
+    for (auto i = table.size(); i < to; ++i) {
+      table.push_back({Incarnation{i}, "", "", "", 0, 0, 1, 0, 1});
+      seats.push_back({Incarnation{i}, "", "", 0});
+    }
+  };
+  grow(31);
+  CHECK(choose_voters(table, seats, Incarnation{3}).size() == 31);
+  grow(310);
+  auto const voters = choose_voters(table, seats, Incarnation{7});
   CHECK(voters.size() == 31);
-  CHECK(voters[0] == Incarnation{0});
-  CHECK(voters[30] == Incarnation{300});
-  CHECK(choose_voters({}).empty());
+  CHECK(voters[0].node == Incarnation{0});
+  CHECK(voters[29].node == Incarnation{290});
+  CHECK(voters[30].node == Incarnation{7});
+  CHECK(choose_voters(table, seats, Incarnation{999})[30].node == Incarnation{300});
+  CHECK(choose_voters({}, {}, Incarnation{1}).empty());
+}
+
+TEST_CASE("a host is as certain as the slowest of its fastest majority", "[membership]") {
+  using std::chrono::seconds;
+  auto const base = record_of(5);
+  auto const at = [](int second) { return TimePoint{seconds{second}}; };
+  auto const confirmed = [](Electorate const& by, Confirmations const& last) {
+    return confirmed_by_quorum(by.host, by.voters, last, {});
+  };
+  Confirmations last{{Incarnation{1}, at(9)}, {Incarnation{2}, at(8)}};
+  CHECK(confirmed(base, last) == TimePoint::min());
+  last[Incarnation{4}] = at(3);
+  last[Incarnation{9}] = at(99);  // a stranger
+  CHECK(confirmed(base, last) == at(3));
+  last[Incarnation{5}] = at(7);
+  CHECK(confirmed(base, last) == at(7));
+  CHECK(confirmed(record_of(2), {{Incarnation{1}, at(5)}}) == at(5));
+  // Who is proven dead counts neither way.
+  CHECK(confirmed_by_quorum(base.host, base.voters, last, ids({1, 2})) == at(3));
+  // A host without a vote breaks a tie of those who have one.
+  auto guest = record_of(2);
+  guest.host = Incarnation{7};
+  CHECK(confirmed(guest, {{Incarnation{2}, at(4)}}) == TimePoint::min());
+  CHECK(confirmed(guest, {{Incarnation{2}, at(4)}, {Incarnation{7}, at(6)}}) == at(4));
 }

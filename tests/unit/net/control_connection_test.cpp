@@ -58,6 +58,25 @@ TEST_CASE("what was sent before finish() arrives although the peer has more to s
   CHECK_FALSE(b.end);
 }
 
+TEST_CASE("what is finished ends also where the peer does not read what it is owed", "[net]") {
+  asio::io_context io{1};
+  auto [client, server] = socket_pair(io);
+  Side b;
+  b.start(std::move(server));
+  asio::write(client, asio::buffer(control::plain_opening("a", "job")));
+  REQUIRE(run_until(io, [&] { return b.greeted; }));
+  Outcome const big{false, 1, std::string(1u << 20, 'x'), {}};
+  for (int i = 0; i < 6; ++i) {  // more than the two sockets hold, in pieces below the bound
+    ControlConnection::send(b.connection, letter_of(big));
+    io.restart();
+    io.poll();
+  }
+  REQUIRE_FALSE(b.end);
+  ControlConnection::finish(b.connection, std::chrono::milliseconds{20});
+  CHECK(b.connection->is_open());
+  REQUIRE(run_until(io, [&] { return !b.connection->is_open(); }));
+}
+
 TEST_CASE("a peer of another protocol or version is told apart", "[net]") {
   asio::io_context io{1};
   auto [client, server] = socket_pair(io);
@@ -76,9 +95,11 @@ TEST_CASE("a peer of another protocol or version is told apart", "[net]") {
     std::string bytes(control::kGreetingBytes, '\0');
     asio::read(client, asio::buffer(bytes));
     CHECK(bytes == control::greeting());  // so that the peer can say it, too
+    CHECK(b.connection->fault() == control::Fault::version);
   }
   SECTION("garbage after the greeting") {
-    asio::write(client, asio::buffer(control::greeting() + control::frame("garbage")));
+    asio::write(client,
+                asio::buffer(control::plain_opening("a", "job") + control::frame("garbage")));
     REQUIRE(run_until(io, [&] { return b.end.has_value(); }));
     CHECK(b.end->code == Errc::protocol);
   }
@@ -103,7 +124,33 @@ TEST_CASE("bytes that a server has read already count", "[net]") {
   asio::io_context io{1};
   auto [client, server] = socket_pair(io);
   Side b;
-  b.start(std::move(server),
-          control::greeting() + control::frame(control::encode(letter_of(OutcomeAck{}))));
+  b.start(std::move(server), control::plain_opening("a", "job") +
+                                 control::frame(control::encode(letter_of(OutcomeAck{}))));
   REQUIRE(run_until(io, [&] { return b.letters.size() == 1; }));
+}
+
+TEST_CASE("that a connection is closed is told once, whoever closes it, also after finish()",
+          "[net]") {
+  asio::io_context io{1};
+  auto [client, server] = socket_pair(io);
+  Side a, b;
+  a.start(std::move(client));
+  b.start(std::move(server));
+  int told = 0;
+  ControlConnection::when_closed(b.connection, [&told] { ++told; });
+  REQUIRE(run_until(io, [&] { return a.greeted && b.greeted; }));
+  CHECK(told == 0);
+  SECTION("the peer, when it has heard that we do") {
+    ControlConnection::finish(b.connection);
+  }
+  SECTION("the peer") {
+    a.connection->close();
+  }
+  SECTION("we, at once: not from inside the call") {
+    b.connection->close();
+    CHECK(told == 0);
+  }
+  REQUIRE(run_until(io, [&] { return told == 1; }));
+  ControlConnection::when_closed(b.connection, [&told] { ++told; });
+  REQUIRE(run_until(io, [&] { return told == 2; }));
 }

@@ -14,8 +14,8 @@ namespace {
 struct Served {
   Served() {
     ServerOptions options;
-    options.on_http =
-        http_front([this](HttpRequest const& r) { return store_page(r, *running->server, jobs); });
+    options.on_http = http_front(
+        [this](HttpRequest const& r) { return store_page(r, *running->server, jobs, &control); });
     running.emplace(std::move(options));
   }
   std::string get(std::string_view path, std::string_view method = "GET") {
@@ -25,6 +25,7 @@ struct Served {
     return client.receive_all();
   }
   JobReasons const jobs{{"job7", membership::why::WaitingForNodes{1, 2, 4}}};
+  ControlCounters const control{3, 2, {}};
   std::optional<RunningServer> running;
 };
 
@@ -69,6 +70,8 @@ TEST_CASE("metrics and status tell what the store holds, who waits, and where jo
   CHECK_THAT(metrics, Catch::Contains("\nmuster_store_value_bytes 5\n"));
   CHECK_THAT(metrics, Catch::Contains("\nmuster_store_waiters 1\n"));
   CHECK_THAT(metrics, Catch::Contains("\nmuster_connections 2\n"));
+  CHECK_THAT(metrics, Catch::Contains("\nmuster_control_newcomers 2\n"));
+  CHECK_THAT(metrics, Catch::Contains("\nmuster_control_ends_total{reason=\"token\"} 0\n"));
   CHECK_THAT(metrics, Catch::Contains("\nmuster_store_requests_total{type=\"set\"} 1\n"));
   CHECK_THAT(metrics, Catch::Contains("muster_store_wake_seconds_bucket{le=\"+Inf\"} 0\n"));
 }

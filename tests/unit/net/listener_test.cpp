@@ -34,15 +34,21 @@ TEST_CASE("a port range skips what is taken and what is to be avoided", "[net]")
   auto const taken = listen_on(io, "127.0.0.1", 0);
   REQUIRE(taken);
   auto const port = taken->local_endpoint().port();
-  auto const only = listen_in_range(io, "127.0.0.1", {port, port}, {});
+  std::array<PortRange, 1> const one{{{port, port}}};
+  auto const only = listen_in_ranges(io, "127.0.0.1", one, {});
   REQUIRE_FALSE(only);
   CHECK(only.error().code == Errc::address_in_use);
   CHECK_THAT(only.error().what, Catch::Contains("no free port"));
-  std::array<std::uint16_t, 1> const avoid{port};
-  CHECK_FALSE(listen_in_range(io, "127.0.0.1", {port, port}, avoid));
-  auto const free = listen_in_range(io, "127.0.0.1", {1024, 65535}, {});
+  std::array<PortRange, 2> const two{{{port, port}, {1024, 65535}}};
+  auto const free = listen_in_ranges(io, "127.0.0.1", two, {});
   REQUIRE(free);
-  CHECK(free->local_endpoint().port() >= 1024);
+  auto const chosen = free->local_endpoint().port();
+  CHECK(chosen >= 1024);
+  CHECK(chosen != port);
+  std::array<PortRange, 1> const same{{{chosen, chosen}}};
+  std::array<std::uint16_t, 1> const avoid{chosen};
+  CHECK_FALSE(listen_in_ranges(io, "127.0.0.2", same, avoid));
+  CHECK(listen_in_ranges(io, "127.0.0.2", same, {}));
 }
 
 TEST_CASE("a listening socket is not inherited by workers", "[net]") {

@@ -10,6 +10,7 @@
 
 #include <catch2/catch.hpp>
 
+#include <future>
 #include <optional>
 #include <thread>
 
@@ -65,6 +66,12 @@ class RawClient {
     auto const sent = stream_.write_all(bytes, soon());
     INFO((sent ? std::string() : to_string(sent.error())));
     REQUIRE(sent);
+  }
+  // On a thread of its own; the answer is for the thread of the test: Catch2's assertions are for
+  // one thread at a time.
+  std::future<Result<void>> send_beside(std::string const& bytes) {
+    return std::async(std::launch::async,
+                      [this, &bytes] { return stream_.write_all(bytes, soon()); });
   }
   void send(wire::Request const& request) {
     std::string bytes;

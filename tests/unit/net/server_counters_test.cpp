@@ -17,3 +17,11 @@ TEST_CASE("a wake-up is counted in the first bucket that holds it", "[net]") {
   CHECK(wake.count() == 4);
   CHECK(wake.sum() == 10s + 17us);
 }
+
+TEST_CASE("what was closed is summed up by reason", "[net]") {
+  net::ServerCounters counters;
+  CHECK(net::refusals_text(counters).empty());
+  counters.violations = 1;
+  counters.strangers = 12;
+  CHECK(net::refusals_text(counters) == "violation 1, stranger 12");
+}

@@ -97,7 +97,7 @@ TEST_CASE("first bytes of no protocol close the connection, and are counted", "[
 
 TEST_CASE("a connection that says nothing in time is closed", "[net]") {
   ServerOptions options;
-  options.greeting_deadline = 20ms;
+  options.bounds.lobby.patience = 200ms;
   RunningServer running(std::move(options));
   auto good = greeted(running.port);
   good.send(kPing);
@@ -296,4 +296,44 @@ TEST_CASE("one server is reached over IPv4 and IPv6", "[net]") {
     client.send(encoded({wire::Validate{}, kPing}));
     CHECK(client.receive(4) == kPong);
   }
+}
+
+TEST_CASE("the owner is told of each write to the key that it watches, also in a renewed store",
+          "[net]") {
+  RunningServer running;
+  int told = 0;
+  running.on_thread([&] { running.server->watch_key("k", [&] { ++told; }); });
+  auto const told_by_now = [&] {
+    int count = 0;
+    running.on_thread([&] { count = told; });
+    return count;
+  };
+  auto client = greeted(running.port);
+  client.send(encoded({wire::Set{"/other", "v"}, wire::Get{"/k"}, kPing}));
+  client.receive(8 + 4);
+  CHECK(told_by_now() == 0);
+  client.send(encoded({wire::Set{"/k", "v"}, wire::CompareSet{"/k", "no", "w"}, kPing}));
+  client.receive(8 + 1 + 4);
+  CHECK(told_by_now() == 1);
+  running.on_thread([&] { running.server->renew_keys(); });
+  auto again = greeted(running.port);
+  again.send(encoded({wire::Set{"/k", "v"}, kPing}));
+  again.receive(4);
+  CHECK(told_by_now() == 2);
+}
+
+TEST_CASE("an owner that lets its server go is told nothing more", "[net]") {
+  RunningServer running;
+  int told = 0;
+  running.on_thread([&] {
+    running.server->watch_key("k", [&] {
+      ++told;
+      running.server->stop();  // destroys this function, too
+    });
+  });
+  auto client = greeted(running.port);
+  client.send(encoded({wire::Set{"/k", "v"}, wire::Set{"/k", "w"}}));
+  client.receive_all();
+  running.join();
+  CHECK(told == 1);
 }

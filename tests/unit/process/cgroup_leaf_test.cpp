@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/process/cgroup_leaf.hpp"
 
-#include "launcher/process/spawn.hpp"
+#include "tests/support/spawn_all.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -30,13 +30,13 @@ TEST_CASE("a worker is born in the leaf and dies of its end, with its leaf remov
       return;
     }
     path = leaf->path();
-    InheritedSignals inherited;
+    Inherited inherited;
     sigemptyset(&inherited.mask);
     Command command;
     command.path = "/bin/sleep";
     command.argv = {"sleep", "600"};
     command.cgroup = leaf->folder();
-    auto spawned = spawn_all({&command, 1}, inherited);
+    auto spawned = test::spawn_all({&command, 1}, inherited);
     REQUIRE(!spawned.error);
     leaf->kill();
     CHECK(leaf->is_spent());
@@ -46,4 +46,9 @@ TEST_CASE("a worker is born in the leaf and dies of its end, with its leaf remov
     spawned.children[0].reap();
   }
   CHECK(::access(path.c_str(), F_OK) != 0);
+}
+
+TEST_CASE("a leaf of a cgroup that was never killed lets its workers live", "[process]") {
+  auto const leaf = CgroupLeaf::make(1);
+  if (leaf) CHECK(leaf->lets_live());
 }

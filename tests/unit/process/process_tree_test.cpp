@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/process/process_tree.hpp"
 
-#include "launcher/process/spawn.hpp"
+#include "tests/support/spawn_all.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -18,7 +18,7 @@ TEST_CASE("a tree of processes is ended whole, sessions of their own included", 
   REQUIRE(::prctl(PR_SET_CHILD_SUBREAPER, 1) == 0);
   auto pipe = make_pipe();
   REQUIRE(pipe);
-  InheritedSignals inherited;
+  Inherited inherited;
   sigemptyset(&inherited.mask);
   Command command;
   command.path = "/bin/sh";
@@ -28,7 +28,7 @@ TEST_CASE("a tree of processes is ended whole, sessions of their own included", 
       "setsid sleep 300 & (sleep 300 & sleep 300 &) ; trap '' TERM; echo up; sleep 300"};
   command.environment = {"PATH=/usr/bin:/bin"};
   command.out = pipe->write_end.get();
-  auto spawned = spawn_all({&command, 1}, inherited);
+  auto spawned = test::spawn_all({&command, 1}, inherited);
   REQUIRE(!spawned.error);
   pipe->write_end.reset();
   char byte = 0;

@@ -2,6 +2,8 @@
 #include "launcher/process/spawn.hpp"
 
 #include "rendezvous/base/unique_fd.hpp"
+#include "tests/support/leased_program.hpp"
+#include "tests/support/spawn_all.hpp"
 #include "tests/support/temp_folder.hpp"
 
 #include <catch2/catch.hpp>
@@ -18,8 +20,8 @@ using namespace muster::launch;
 
 namespace {
 
-InheritedSignals plain_signals() {
-  InheritedSignals inherited;
+Inherited plain_signals() {
+  Inherited inherited;
   sigemptyset(&inherited.mask);
   sigemptyset(&inherited.ignored);
   return inherited;
@@ -51,11 +53,11 @@ std::string all_of(int fd) {
 }
 
 // What the script prints, and that it exits 0.
-std::string output_of(Command command, InheritedSignals const& inherited) {
+std::string output_of(Command command, Inherited const& inherited) {
   auto pipe = make_pipe();
   REQUIRE(pipe);
   command.out = pipe->write_end.get();
-  auto spawned = spawn_all({&command, 1}, inherited);
+  auto spawned = test::spawn_all({&command, 1}, inherited);
   REQUIRE(!spawned.error);
   pipe->write_end.reset();
   auto const text = all_of(pipe->read_end.get());
@@ -67,7 +69,7 @@ std::string output_of(Command command, InheritedSignals const& inherited) {
 
 TEST_CASE("codes and signals are told apart", "[process]") {
   std::vector<Command> const commands{shell("exit 0"), shell("exit 7"), shell("kill -SEGV $$")};
-  auto spawned = spawn_all(commands, plain_signals());
+  auto spawned = test::spawn_all(commands, plain_signals());
   REQUIRE(!spawned.error);
   REQUIRE(spawned.children.size() == 3);
   CHECK(end_of(spawned.children[0]) == ExitStatus{0, 0});
@@ -131,7 +133,7 @@ TEST_CASE("what cannot run is an error that says why, as early as the start", "[
     Command command;
     command.path = one.path;
     command.argv = {"it"};
-    auto spawned = spawn_all({&command, 1}, plain_signals());
+    auto spawned = test::spawn_all({&command, 1}, plain_signals());
     INFO(one.path);
     REQUIRE(spawned.error);
     CHECK(exit_code_of_spawn(*spawned.error) == one.exit_code);
@@ -143,10 +145,25 @@ TEST_CASE("what cannot run is an error that says why, as early as the start", "[
 TEST_CASE("of many starts the first that failed is named, and the others run", "[process]") {
   std::vector<Command> commands(4, shell("exit 0"));
   commands[2].path = "/not/there";
-  auto spawned = spawn_all(commands, plain_signals());
+  auto spawned = test::spawn_all(commands, plain_signals());
   REQUIRE(spawned.error);
   CHECK(spawned.failed == 2);
   REQUIRE(spawned.children.size() == 4);
   CHECK(end_of(spawned.children[0]) == ExitStatus{0, 0});
   for (std::size_t i = 1; i < 4; ++i) end_of(spawned.children[i]);
+}
+
+TEST_CASE("a program that does not load holds nobody up, and may come yet", "[process]") {
+  test::LeasedProgram slow;
+  std::vector<Command> commands(2, shell("exit 0"));
+  commands[0].path = slow.path();
+  Spawning spawning(commands, plain_signals());
+  auto children = spawning.take_children();
+  REQUIRE(children.size() == 2);
+  CHECK(end_of(children[1]) == ExitStatus{0, 0});
+  CHECK(!spawning.finished());
+  slow.release();
+  CHECK(end_of(children[0]) == ExitStatus{0, 0});
+  CHECK(spawning.finished());
+  CHECK(!spawning.error());
 }

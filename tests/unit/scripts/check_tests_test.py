@@ -36,5 +36,13 @@ class CheckTests(CheckCase):
         self.accepts({**lists, "tests/fuzz/corpus/d/one": "x"})
         self.rejects({**lists, "tests/fuzz/corpus/d/one": "x", "tests/fuzz/e.cpp": ""}, "e.cpp:1: is no muster_fuzz target")
 
+    def test_a_thread_in_a_test_that_tsan_does_not_see_is_found(self):
+        top = {"CMakeLists.txt": "add_subdirectory(tests)\n", "tests/CMakeLists.txt": "add_subdirectory(unit)\n", "tests/unit/CMakeLists.txt": "add_subdirectory(wire)\n",
+               "tests/unit/wire/a_test.cpp": "void f();\nstd::thread one(f);\n"}
+        pure = "muster_test(wire_test SOURCES\n  a_test.cpp DEPS x PURE)\n"
+        self.rejects({**top, "tests/unit/wire/CMakeLists.txt": pure}, "a_test.cpp:2: a thread or coroutine in wire_test, which is PURE")
+        self.accepts({**top, "tests/unit/wire/CMakeLists.txt": pure.replace(" PURE", "")})
+        self.accepts({**top, "tests/unit/wire/CMakeLists.txt": pure, "tests/unit/wire/a_test.cpp": "void f();\n"})
+
 
 unittest.main()

@@ -57,5 +57,14 @@ class RunStages(unittest.TestCase):
         self.assertEqual(lines[1], "    error: no such thing")
         self.assertRegex(lines[2], r"^second +ok +[\d.]+ s +note$")
 
+    def test_a_build_beside_other_stages_is_shown_with_its_own_time(self):
+        self.stage("b: build", lambda shown: run_stages.build(self.tally, shown, "b", (0, "", 12.0)))
+        self.stage("c: build", lambda shown: run_stages.build(self.tally, shown, "c", (1, "error: x", 3.0)))
+        lines = self.log.getvalue().splitlines()
+        self.assertRegex(lines[0], r"^b: build +ok +12\.0 s +build/b$")
+        self.assertRegex(lines[1], r"^c: build +FAILED +3\.0 s +build/c$")
+        self.assertEqual(lines[2], "    error: x")
+        self.assertEqual(self.tally.failures, ["build c"])
+
 
 unittest.main()

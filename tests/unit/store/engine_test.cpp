@@ -354,3 +354,23 @@ TEST_CASE("counters follow what is there", "[store]") {
   CHECK(counters.wakes == 1);
   CHECK(counters.requests[static_cast<std::size_t>(wire::Opcode::set)] == 3);
 }
+
+TEST_CASE("that a watched key was written is told once, and of no other key", "[store]") {
+  Bench bench;
+  bench.engine.watch("/k");
+  std::string storage;
+  std::vector<std::string> const pair{"/k", "5"};
+  std::vector<wire::Request> const writes{wire::Set{"/k", "1"}, wire::CompareSet{"/k", "1", "2"},
+                                          wire::Append{"/k", "3"}, wire::Add{"/k", 1},
+                                          wire::MultiSet{wire::encode_list(pair, storage)}};
+  for (auto const& request : writes) {
+    INFO("request " << request.index());
+    bench.ask(1, request);
+    CHECK(bench.engine.take_written());
+    CHECK_FALSE(bench.engine.take_written());
+  }
+  bench.ask(1, wire::CompareSet{"/k", "another", "v"});
+  bench.ask(1, wire::Get{"/k"});
+  bench.ask(1, wire::Set{"/other", "v"});
+  CHECK_FALSE(bench.engine.take_written());
+}

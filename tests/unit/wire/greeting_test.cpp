@@ -26,5 +26,5 @@ TEST_CASE("anything else is unknown with the first byte that differs", "[wire]")
   CHECK(classify("POST / HTTP/1.1") == Greeting::unknown);
   CHECK(classify("MUSTARD") == Greeting::unknown);
   CHECK(classify(std::string_view("\x00\xCE\xF7\x00", 4)) == Greeting::unknown);
-  CHECK(classify("\x16\x03\x01") == Greeting::unknown);  // TLS
+  CHECK(classify("\x16\x02\x01") == Greeting::unknown);  // no TLS of any version
 }
