@@ -173,11 +173,24 @@ Result<void> choose_run_id(RawOptions const& raw, std::string_view fresh, bool i
   if (options.run_id.empty() && options.nodes_max > 1)
     return wrong("--rdzv-id is empty: each node would make up an id of its own",
                  "give the same name on all nodes, or leave it out");
-  if (!is_name(options.run_id))
-    return wrong("--rdzv-id is no name: it may have " + std::to_string(kMaxNameBytes) +
-                     " bytes, and no control character",
-                 "give a short name, the same on all nodes");
   if (options.run_id.empty() || (!given && is_fresh)) options.run_id = fresh;
+  return ok();
+}
+
+// What others keep and show, and would refuse.
+Result<void> check_names(RunOptions const& options) {
+  struct Named {
+    char const* option;
+    std::string const& value;
+  };
+  for (auto const& [option, value] :
+       {Named{"--rdzv-id", options.run_id}, Named{"--role", options.role},
+        Named{"--rdzv-conf: node_id", options.settings.node_id},
+        Named{"--rdzv-conf: order_key", options.settings.order_key}})
+    if (!is_name(value))
+      return wrong(std::string(option) + " is no name: it may have " +
+                       std::to_string(kMaxNameBytes) + " bytes, and no control character",
+                   "give a short one that can be shown in one line");
   return ok();
 }
 
@@ -224,7 +237,9 @@ Result<void> settle_rendezvous(RawOptions const& raw, EnvView const& env,
     for (auto const& place : places) MUSTER_CHECK(check_reachable(raw, env, place, options));
     if (options.settings.node_id.empty()) options.settings.node_id = pod_name(env);
   }
-  return choose_run_id(raw, fresh_run_id, options.nodes_max == 1 && !(is_static && named), options);
+  MUSTER_CHECK(
+      choose_run_id(raw, fresh_run_id, options.nodes_max == 1 && !(is_static && named), options));
+  return check_names(options);
 }
 
 }  // namespace muster::launch

@@ -34,9 +34,8 @@ constexpr Duration kFencePatience = std::chrono::seconds{2};
 constexpr Duration kStartPatience = std::chrono::seconds{2};
 constexpr int kConsolePatienceMs = 1000;
 constexpr char kStartEnded[] =
-    "muster: the agent had not started yet, and did not hear the signal; it was ended (which of "
-    "the "
-    "files that were named does not answer?)\n";
+    "muster: the agent had not started yet, and did not hear the signal; it was ended (does a file "
+    "that was named not answer?)\n";
 constexpr char kStuck[] = "muster: a process could not be killed (state D: stuck in the kernel)\n";
 
 struct Ward {

@@ -72,6 +72,28 @@ void HostTurn::calls_from(Incarnation node, std::string const& address, NodeFact
   if (!is_own_address(facts, address)) admit_to_store(node);
 }
 
+// Who calls, as it is known before anything is decided of it.
+Member HostTurn::caller(Received const& event, NodeFacts const& facts) {
+  Member member;
+  member.facts = facts;
+  member.facts.incarnation = event.header.incarnation;
+  if (member.facts.address.empty()) member.facts.address = event.seen_from;
+  member.seen_from = event.seen_from;
+  member.reached_at = event.reached_at;
+  member.arrival = ++host_.arrivals;
+  member.heard = now_;
+  return member;
+}
+
+// The table is told row by row by those whom it names.
+void HostTurn::put_row(TableRow const& row, Incarnation node) {
+  auto const after = std::upper_bound(
+      host_.table.begin(), host_.table.end(), row.group_rank,
+      [](std::uint32_t rank, TableRow const& each) { return rank < each.group_rank; });
+  auto const place = host_.table.insert(after, row);
+  host_.members.at(node).place = static_cast<std::size_t>(place - host_.table.begin());
+}
+
 // A member of the round that this host has taken over.
 void HostTurn::returning(Received const& event, Join const& request) {
   auto const from = event.header.incarnation;
@@ -94,26 +116,13 @@ void HostTurn::returning(Received const& event, Join const& request) {
   }
   if (!known) --host_.expected_back;
   auto const promised = known ? found->second.dead_sent : host_.absent.dead;
-  Member member;
-  member.arrival = ++host_.arrivals;
+  auto member = caller(event, request.facts);
   member.row = request.row;
   member.seated = true;
-  member.facts = request.facts;
-  member.facts.incarnation = from;
-  if (member.facts.address.empty()) member.facts.address = event.seen_from;
-  member.seen_from = event.seen_from;
-  member.reached_at = event.reached_at;
-  member.heard = now_;
   member.dead_sent = member.dead_held = promised;
   auto const row_is_current = request.status.committed == host_.workers_round;
   host_.members.put(from, std::move(member));
-  if (request.row && row_is_current) {
-    auto const after = std::upper_bound(
-        host_.table.begin(), host_.table.end(), request.row->group_rank,
-        [](std::uint32_t rank, TableRow const& row) { return rank < row.group_rank; });
-    auto const row = host_.table.insert(after, *request.row);
-    host_.members.at(from).place = static_cast<std::size_t>(row - host_.table.begin());
-  }
+  if (request.row && row_is_current) put_row(*request.row, from);
   if (row_is_current && host_.phase == Phase::running) host_.to_finish.insert(from);
   if ((host_.phase == Phase::gathering || host_.phase == Phase::ending) &&
       request.status.stopped < host_.workers_round)
@@ -136,16 +145,10 @@ bool HostTurn::is_needed(Incarnation node) const {
 // It comes after it was given up, or to a reign whose record does not name it.
 void HostTurn::keep_for_its_vote(Received const& event, NodeFacts const& facts) {
   auto const from = event.header.incarnation;
-  Member member;
-  member.facts = facts;
-  member.facts.incarnation = from;
-  if (member.facts.address.empty()) member.facts.address = event.seen_from;
+  auto member = caller(event, facts);
   if (member.facts.host.empty() && host_.committed)
     for (auto const& seat : host_.committed->voters)
       if (seat.node == from) member.facts.host = seat.host;
-  member.reached_at = event.reached_at;
-  member.arrival = ++host_.arrivals;
-  member.heard = now_;
   member.dead_sent = member.dead_held = std::max(settings_.dead, settings_.dead_at_min);
   member.votes_only = member.leaving = true;
   host_.members.put(from, std::move(member));
@@ -188,18 +191,10 @@ void HostTurn::newcomer(Received const& event, Join const& request) {
   if (event.header.epoch != Epoch{}) host_.follows = true;
   if (auto const error = refuse_newcomer(host_, request, settings_))
     return send(from, refused(*error));
-  Member member;
-  member.facts = request.facts;
-  member.facts.incarnation = from;
-  if (member.facts.address.empty()) member.facts.address = event.seen_from;
-  member.seen_from = event.seen_from;
-  member.reached_at = event.reached_at;
-  admit(from, std::move(member));
+  admit(from, caller(event, request.facts));
 }
 
 void HostTurn::admit(Incarnation node, Member member) {
-  member.arrival = ++host_.arrivals;
-  member.heard = now_;
   member.dead_sent = member.dead_held = settings_.dead;
   host_.members.put(node, std::move(member));
   if (host_.gathering_until == TimePoint::max()) {
@@ -368,88 +363,6 @@ void HostTurn::after_departure() {
   if (host_.members.eligible() < settings_.min_nodes)
     host_.quiet_until = host_.quiet_at_most = TimePoint::max();
   say_waiting(std::nullopt);
-}
-
-// In a small job everybody hears who is there; in a large one a newcomer does, and the others of
-// departures, once for all that lie between two looks at the leases: so joining, and the loss of a
-// rack, stay a constant number of messages a node.
-void HostTurn::say_waiting(std::optional<Incarnation> newcomer) {
-  auto const large = host_.members.is_large();
-  if (large && newcomer) return send_waiting({*newcomer});
-  if (large && settings_.leases) {
-    host_.waiting_due = true;
-    return;
-  }
-  send_waiting(everybody_here());
-}
-
-std::vector<Incarnation> HostTurn::everybody_here() const {
-  std::vector<Incarnation> nodes;
-  for (auto const& [id, member] : host_.members)
-    if (member.here) nodes.push_back(id);
-  return nodes;
-}
-
-void HostTurn::send_waiting(std::vector<Incarnation> const& nodes) {
-  Waiting note;
-  note.have = static_cast<std::uint32_t>(host_.members.eligible());
-  note.min_nodes = settings_.min_nodes;
-  note.max_nodes = settings_.max_nodes;
-  for (auto const& [id, member] : host_.members) {
-    if (note.hosts.size() == kNamedHosts) break;
-    note.hosts.push_back(member.facts.host);
-  }
-  for (auto const node : nodes) {
-    auto const& member = host_.members.at(node);
-    note.text = waiting_text(member);
-    note.voters = member.seated || !host_.committed ? Seats{} : host_.committed->voters;
-    send(node, note);
-  }
-}
-
-// Whom they are to ask should this host go: the voters of a new round are others.
-void HostTurn::tell_spares() {
-  std::vector<Incarnation> spares;
-  for (auto const& [id, member] : host_.members)
-    if (member.here && !member.seated) spares.push_back(id);
-  send_waiting(spares);
-}
-
-std::string HostTurn::waiting_text(Member const& member) const {
-  auto const here = " (" + names_here() + ")";
-  if (host_.phase == Phase::running)
-    return member.seated ? host_.change_why : waiting_beside_a_round();
-  if (!host_.committed || host_.phase != Phase::gathering) return explain(why(), now_) + here;
-  return explain(why(), now_) + "; then the job ends with exit code " +
-         std::to_string(exit_code_of(Errc::below_min)) + " (here: " + names_here() + ")";
-}
-
-// What a node without a place in the round that runs waits for.
-std::string HostTurn::waiting_beside_a_round() const {
-  auto const nodes = counted(host_.committed->nodes, "node");
-  auto const is_one = host_.committed->nodes == 1;
-  if (host_.committed->nodes >= settings_.max_nodes)
-    return "standing by as a spare: " + nodes + (is_one ? " trains" : " train") +
-           ", and no more than " + std::to_string(settings_.max_nodes) + " may";
-  auto const text = "waiting to join " + nodes + (is_one ? " that trains" : " that train");
-  if (host_.to_finish.size() < host_.table.size())
-    return text + ": some of them are done, so only a failure or a loss would bring a new round";
-  auto const begin = next_scaling();
-  if (begin <= now_) return text;
-  return text + "; the next round begins in about " + seconds_text(begin - now_);
-}
-
-std::string HostTurn::names_here() const {
-  std::string names;
-  std::size_t count = 0;
-  for (auto const& [id, member] : host_.members) {
-    if (!member.here) continue;
-    if (++count > kNamedHosts) return names + ", ...";
-    if (!names.empty()) names += ", ";
-    names += member.facts.host;
-    if (settings_.given_ranks) names += " (rank " + std::to_string(member.facts.given_rank) + ")";
-  }
-  return names;
 }
 
 }  // namespace muster::membership

@@ -100,15 +100,9 @@ void HostTurn::inquire(Received const& event, Join const& request) {
   if (host_.inquiry->epoch < above) *host_.inquiry = {above, {}, {}};
   host_.phase = Phase::inquiring;
   host_.generation = std::max(host_.generation, event.header.generation);
-  Member member;
-  member.facts = request.facts;
-  member.facts.incarnation = from;
-  if (member.facts.address.empty()) member.facts.address = event.seen_from;
-  member.reached_at = event.reached_at;
-  member.heard = now_;
+  auto member = caller(event, request.facts);
   member.status = request.status;
   member.row = request.row;
-  member.arrival = ++host_.arrivals;
   host_.members.put(from, std::move(member));
   if (host_.next_scan == TimePoint::max()) host_.next_scan = now_;
   ask_for_vote(from);
@@ -163,10 +157,11 @@ void HostTurn::take_mandate(Mandate const& mandate) {
   host_.arrivals = arrivals;
   if (was_ending && !host_.proposal->record.outcome) host_.ending = was_ending;
   for (auto const& [id, caller] : callers) {
+    if (!caller.here) continue;  // known from a record only
     Received again;
     again.header.incarnation = id;
     again.header.generation = host_.generation;
-    again.seen_from = caller.facts.address;
+    again.seen_from = caller.seen_from;
     again.reached_at = caller.reached_at;
     join(again, {caller.facts, settings_, caller.status, "", row_of_caller(id, caller)});
   }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // One call of host_step while it is carried out: the host, the time, and the effects so far. Shared
-// by host_step.cpp (what an event means), host_member.cpp (who belongs to it), host_round.cpp (the
-// next round), host_commit.cpp (its commit), host_reign.cpp (succession) and host_end.cpp (the
-// outcome).
+// by host_step.cpp (what an event means), host_member.cpp (who belongs to it), host_waiting.cpp
+// (what those who wait are told), host_round.cpp (the next round), host_probe.cpp (its network),
+// host_commit.cpp (its commit), host_reign.cpp (succession) and host_end.cpp (the outcome).
 
 #include "rendezvous/membership/election.hpp"
 #include "rendezvous/membership/host_step.hpp"
@@ -40,6 +40,8 @@ class HostTurn {
 
   // host_member.cpp: who comes and who goes
   void join(Received const& event, Join const& join);
+  Member caller(Received const& event, NodeFacts const& facts);
+  void put_row(TableRow const& row, Incarnation node);
   void newcomer(Received const& event, Join const& join);
   void returning(Received const& event, Join const& join);
   void calls_from(Incarnation node, std::string const& address, NodeFacts const& facts);
@@ -58,12 +60,15 @@ class HostTurn {
   void lost(Incarnation node, std::string const& why);
   void lost_in_ending(std::string const& why);
   void scan_leases();
+
+  // host_waiting.cpp: what those who wait are told
   void say_waiting(std::optional<Incarnation> newcomer);
   void tell_spares();
   void send_waiting(std::vector<Incarnation> const& nodes);
   std::vector<Incarnation> everybody_here() const;
   std::string waiting_text(Member const& member) const;
   std::string waiting_beside_a_round() const;
+  std::string names_here() const;
 
   // host_round.cpp: the rules of rounds
   bool step();
@@ -85,7 +90,6 @@ class HostTurn {
   void after_departure();
   void stop_workers(std::string const& why, std::optional<Duration> grace);
   bool awaits_return() const;
-  std::string names_here() const;
 
   // host_probe.cpp: whether the nodes of a coming round reach each other
   void send_probes();

@@ -68,6 +68,8 @@ class Newcomers::Body {
       if (auto const owner = owner_.lock()) owner->settle(key_);
     }
     void holds(std::size_t bytes) override {
+      if (bytes == held_) return;  // nearly always: letters come whole
+      held_ = bytes;
       if (auto const owner = owner_.lock()) owner->holds(key_, bytes);
     }
     void when_due(std::function<void()> step) override {
@@ -78,6 +80,7 @@ class Newcomers::Body {
    private:
     std::weak_ptr<Body> owner_;
     Lobby::Key key_;
+    std::size_t held_ = 0;
   };
 
   void leave(Lobby::Key key);
@@ -99,7 +102,7 @@ class Newcomers::Body {
   std::map<Lobby::Key, Entry> entries_;
   Lobby::Key last_key_ = 0;
   std::array<std::size_t, 2> held_{};  // by newcomers, by others
-  std::size_t newcomers_ = 0, handshakes_ = 0;
+  std::size_t handshakes_ = 0;
   std::deque<Step> steps_;  // one in each turn of the loop
   Complaints complaints_;
 };
@@ -109,7 +112,7 @@ void Newcomers::Body::enter(Ptr const& self, ControlConnection::Ptr const& conne
   auto const& address = connection->peer_address();
   ++self->counters.accepted;
   self->entries_.emplace(key, Entry{connection, 0});
-  self->counters.newcomers = ++self->newcomers_;
+  ++self->counters.newcomers;
   connection->set_place(std::make_shared<Place>(self, key));
   auto const longest = self->lobby_.enter(key, is_loopback(address) ? "" : address, now());
   if (longest) self->make_room(*longest, key);
@@ -170,7 +173,7 @@ void Newcomers::Body::settle(Lobby::Key key) {
   entry.is_settled = true;
   held_with(entry) += entry.bytes;
   if (std::exchange(entry.in_tls, false)) --handshakes_;
-  counters.newcomers = --newcomers_;
+  --counters.newcomers;
 }
 
 void Newcomers::Body::holds(Lobby::Key key, std::size_t bytes) {
