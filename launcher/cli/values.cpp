@@ -271,7 +271,10 @@ Result<std::map<std::string, std::string>> parse_rdzv_conf(std::string_view text
     if (key.empty()) return wrong(quoted(text) + " is not of the form key=value,key=value");
     if (value.empty())
       return wrong("the key '" + std::string(key) + "' of " + quoted(text) + " has no value");
-    conf[std::string(key)] = std::string(value);
+    auto const [known, is_new] = conf.emplace(key, value);
+    if (!is_new && known->second != value)
+      return wrong("the key '" + std::string(key) + "' has two values: '" + known->second +
+                   "' and '" + std::string(value) + "'");
   }
   return conf;
 }

@@ -234,15 +234,19 @@ void HostTurn::leave(Incarnation node, Leave const& request) {
   if (member.leaving) return;
   auto const name = member.facts.host;
   auto const why = request.why.empty() ? "node " + name + " left" : request.why;
-  if (host_.phase == Phase::inquiring) return leave_inquiry(node, request.exit_code, why);
+  auto const enough_stay =
+      settings_.succession && host_.members.eligible() >= settings_.min_nodes + std::size_t{1};
+  auto const unformed =
+      !host_.committed && (host_.phase == Phase::gathering || host_.phase == Phase::forming);
+  if (host_.phase == Phase::inquiring || (node == host_.self && unformed && enough_stay))
+    return leave_alone(node, request.exit_code, why);
   if (!member.seated && node != host_.self) {
     send(node, Outcome{false, request.exit_code, why, {}});
     auto const proposed = in_proposal(node);
     host_.members.erase(node);
     return proposed ? drop_proposal(Reason::member_left, why) : after_departure();
   }
-  auto const goes_on = host_.committed && settings_.succession &&
-                       host_.members.eligible() >= settings_.min_nodes + std::size_t{1} &&
+  auto const goes_on = host_.committed && enough_stay &&
                        (host_.phase == Phase::running || host_.phase == Phase::forming ||
                         host_.phase == Phase::gathering);
   if (!goes_on) return end({false, request.exit_code, why});
@@ -250,9 +254,9 @@ void HostTurn::leave(Incarnation node, Leave const& request) {
   change_round(Reason::member_left, why);
 }
 
-// A host that does not reign yet has nobody's job to end: only its own node goes, and the others
-// look for another host.
-void HostTurn::leave_inquiry(Incarnation node, std::int32_t exit_code, std::string const& why) {
+// A host that does not reign yet, or has formed no round, has nobody's job to end: only its own
+// node goes, and the others look for another host.
+void HostTurn::leave_alone(Incarnation node, std::int32_t exit_code, std::string const& why) {
   send(node, Outcome{false, exit_code, why, {}});
   host_.members.erase(node);
   if (node != host_.self) return;

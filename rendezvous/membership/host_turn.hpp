@@ -52,7 +52,7 @@ class HostTurn {
   void watch_over(Incarnation node, Status const& status);
   void count_out_voters();
   void leave(Incarnation node, Leave const& leave);
-  void leave_inquiry(Incarnation node, std::int32_t exit_code, std::string const& why);
+  void leave_alone(Incarnation node, std::int32_t exit_code, std::string const& why);
   void release(Incarnation node);
   void give_up_absent();
   bool in_proposal(Incarnation node) const;

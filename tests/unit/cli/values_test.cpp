@@ -105,7 +105,8 @@ TEST_CASE("rendezvous settings are key=value pairs", "[cli]") {
   using Map = std::map<std::string, std::string>;
   CHECK(*parse_rdzv_conf("  ") == Map{});
   CHECK(*parse_rdzv_conf("a=1, b = x=y ") == Map{{"a", "1"}, {"b", "x=y"}});
-  for (auto const* text : {"a", "a=", "=1", "a=1,", ",", "a=1,,b=2"}) {
+  CHECK(*parse_rdzv_conf("a=1,a= 1") == Map{{"a", "1"}});
+  for (auto const* text : {"a", "a=", "=1", "a=1,", ",", "a=1,,b=2", "a=1,a=2"}) {
     INFO(text);
     CHECK_FALSE(parse_rdzv_conf(text));
   }

@@ -169,6 +169,28 @@ TEST_CASE("a newcomer that leaves frees its seat, and is told its own reason", "
   CHECK(bench.host.phase == Phase::gathering);
 }
 
+TEST_CASE("a host that leaves before the first round ends nobody's job but its own",
+          "[membership]") {
+  HostBench bench(3);
+  bench.settings.min_nodes = 2;
+  bench.join(1);
+  bench.join(2);
+  SECTION("where enough stay, who look for another host") {
+    bench.join(3);
+    CHECK(bench.host.phase == Phase::forming);
+    bench.say(1, Leave{143, "SIGTERM"});
+    CHECK(bench.to<Outcome>(1).at(0).exit_code == 143);
+    CHECK(bench.to<Outcome>(2).empty());
+    CHECK(bench.finished);
+  }
+  SECTION("where it is needed, all end as it did") {
+    bench.say(1, Leave{143, "SIGTERM"});
+    bench.say(1, Stopped{});
+    bench.say(2, Stopped{});
+    CHECK(bench.to<Outcome>(2).at(0).exit_code == 143);
+  }
+}
+
 TEST_CASE("a member that leaves a job that needs it ends it for all", "[membership]") {
   HostBench bench;
   bench.run(2);
