@@ -66,6 +66,12 @@ Result<std::chrono::duration<double>> RoundAgents::meet(std::chrono::seconds pat
   return run_until_all_hold(static_cast<std::uint32_t>(agents_.size()), patience);
 }
 
+Result<void> RoundAgents::rest() {
+  io_.restart();
+  io_.run_for(2 * agents_.front()->state.job.lease_every);
+  return problem_ ? Result<void>(*problem_) : ok();
+}
+
 Result<std::chrono::duration<double>> RoundAgents::lose_one(std::chrono::seconds patience) {
   auto& victim = *agents_.back();
   begun_ = std::chrono::steady_clock::now();

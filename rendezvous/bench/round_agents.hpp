@@ -28,6 +28,8 @@ class RoundAgents {
 
   // From the first connect until every agent holds the record of the first round.
   Result<std::chrono::duration<double>> meet(std::chrono::seconds patience);
+  // Time passes in which nothing happens but leases, as between two rounds of a job that trains.
+  Result<void> rest();
   // One agent dies with its guardian's last word: until all others hold the record without it.
   Result<std::chrono::duration<double>> lose_one(std::chrono::seconds patience);
   // Since the last call.

@@ -150,6 +150,7 @@ void fields(A& a, Join& m) {
   a("status", m.status);
   a("backend", m.backend);
   a("row", m.row);
+  a("former", m.former);
 }
 
 template <class A>

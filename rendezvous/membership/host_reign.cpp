@@ -163,7 +163,7 @@ void HostTurn::take_mandate(Mandate const& mandate) {
     again.header.generation = host_.generation;
     again.seen_from = caller.seen_from;
     again.reached_at = caller.reached_at;
-    join(again, {caller.facts, settings_, caller.status, "", row_of_caller(id, caller)});
+    join(again, {caller.facts, settings_, caller.status, "", row_of_caller(id, caller), {}});
   }
 }
 

@@ -2,6 +2,7 @@
 // What those who wait are told: who is there, what for, and until when.
 
 #include "rendezvous/membership/host_turn.hpp"
+#include "rendezvous/membership/lease.hpp"
 
 namespace muster::membership {
 

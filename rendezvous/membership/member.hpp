@@ -85,6 +85,7 @@ struct MemberState {
   std::optional<Outcome> outcome;
   bool fenced = false;
   bool evicted = false;  // comes again as a newcomer once its workers are dead
+  Incarnation former;    // of the life that ended so
 };
 
 }  // namespace muster::membership

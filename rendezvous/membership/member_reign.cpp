@@ -179,7 +179,9 @@ void MemberTurn::host_is(HostIs const& message) {
   auto const missed = same_job && message.epoch == state_.epoch && !state_.with_host;
   auto const unplaced = !state_.voter.committed && (!state_.welcome || message.committed);
   if (!later && !missed && !unplaced) return;
-  if (state_.with_host && seat.node == state_.host) return;
+  // One that renewed its reign while it could not be heard counts nobody who has not joined it.
+  auto const renewed = later && misses_host();
+  if (state_.with_host && seat.node == state_.host && !renewed) return;
   if (state_.calling == seat.node && now_ - state_.called < kCallAgain) return;
   if (state_.host == state_.facts.incarnation) effects_.push_back(StepDown{message});
   if (!same_job) forget_host();

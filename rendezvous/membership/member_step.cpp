@@ -45,7 +45,7 @@ void MemberTurn::take(Event const& event) {
 void MemberTurn::connected() {
   state_.connected = true;
   state_.with_host = false;
-  say(Join{state_.facts, state_.job, status_of(state_), state_.backend, state_.row});
+  say(Join{state_.facts, state_.job, status_of(state_), state_.backend, state_.row, state_.former});
   if (state_.leaving) say(*state_.leaving);
 }
 
@@ -182,6 +182,7 @@ void MemberTurn::rejoin() {
   MemberState fresh;
   fresh.facts = state_.facts;
   fresh.facts.incarnation = state_.facts.incarnation.next();
+  fresh.former = state_.facts.incarnation;
   fresh.job = state_.job;
   fresh.run_id = state_.run_id;
   fresh.backend = state_.backend;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the host orders: stores, tests, records, workers, the end.
 
+#include "rendezvous/membership/lease.hpp"
 #include "rendezvous/membership/member_turn.hpp"
 #include "rendezvous/membership/voter_step.hpp"
 
@@ -96,6 +97,12 @@ void MemberTurn::workers_stopped(WorkersStopped const& event) {
   state_.stopped = std::max(state_.stopped, event.round);
   state_.unclean += event.unclean;
   state_.paused = false;
+  if (state_.evicted && state_.unclean > 0)
+    return end(GiveUp{Error{
+        Errc::system,
+        "this node was counted out, and cannot join again: " + counted(state_.unclean, "worker") +
+            " cannot be killed (state D)",
+        "look at what they wait for (/proc/PID/stack), or restart the machine"}});
   if (state_.evicted) return rejoin();
   say(Stopped{state_.stopped, state_.unclean});
 }

@@ -56,6 +56,8 @@ struct Join {
   Status status;
   std::string backend;
   std::optional<TableRow> row;  // its place in the round that status.committed names
+  // This process' life before, which was counted out: its workers are dead, and it says no more.
+  Incarnation former;
   friend bool operator==(Join const&, Join const&) = default;
 };
 // "I was called by `node` so long ago while the host was silent, and told it that it is not

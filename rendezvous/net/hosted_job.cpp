@@ -108,13 +108,12 @@ void HostedJob::step(Ptr const& self, HostEvent const& event) {
   set_timer(self, result.wake_at);
 }
 
+// A timer that goes off too early does nothing but set itself anew: most events put the next moment
+// off, by no more than a lease, and where thousands come at once each of them would be a system
+// call.
 void HostedJob::set_timer(Ptr const& self, TimePoint at) {
-  // Most events leave it as it is. One that is past has gone off, or is about to.
-  if (std::exchange(self->timer_at_, at) == at && at > now()) return;
-  if (at == TimePoint::max()) {
-    self->timer_.cancel();
-    return;
-  }
+  if (at >= self->timer_at_) return;
+  self->timer_at_ = at;
   self->timer_.expires_after(Deadline{at}.left(now()));
   self->timer_.async_wait([self](error_code const& ec) {
     if (ec) return;

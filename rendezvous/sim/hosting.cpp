@@ -35,10 +35,13 @@ void World::host_hears(Process& process, ConnectionId id, control::Letter const&
       network.hang_up(*route->second, Side::callee, agenda);
     route->second = own ? std::nullopt : std::optional{id};
   }
-  auto const is_lease = std::holds_alternative<Lease>(letter.message) &&
-                        letter.header.generation == hosting.host.generation &&
-                        letter.header.epoch == hosting.host.epoch;
-  if (is_lease || std::holds_alternative<Join>(letter.message)) hosting.heard[from] = moment();
+  auto const says_lease = std::holds_alternative<Lease>(letter.message);
+  // As net::HostedJob does: who has not joined this reign calls again, and joins.
+  if (says_lease && !own && !hosting.routes.contains(from))
+    return network.hang_up(id, Side::callee, agenda);
+  auto const keeps_lease = says_lease && letter.header.generation == hosting.host.generation &&
+                           letter.header.epoch == hosting.host.epoch;
+  if (keeps_lease || std::holds_alternative<Join>(letter.message)) hosting.heard[from] = moment();
   Received event;
   event.header = letter.header;
   event.message = letter.message;

@@ -44,7 +44,7 @@ std::vector<Message> one_of_each() {
   std::vector<Vouch> const vouches{{Incarnation{4}, 12}};
   ProbeTarget const target{"b", "10.0.0.2", 4000, true};
   Electorate const base{record.host, record.voters};
-  return {Join{facts, JobSettings{}, status, "c10d", row},
+  return {Join{facts, JobSettings{}, status, "c10d", row, Incarnation{8}},
           Lease{-5, 6, 7, status, vouches},
           StoreOpened{RoundNumber{2}, 29500, "no"},
           Probed{RoundNumber{2}, 1, {{target, "refused"}}},

@@ -64,3 +64,21 @@ TEST_CASE("where the living suffice a voter's death costs no time", "[membership
   bench.prepare_all();
   CHECK(bench.host.phase == Phase::running);
 }
+
+TEST_CASE("nobody waits for a life that is known to be over", "[membership]") {
+  HostBench bench(3);
+  bench.settings.min_nodes = 2;
+  bench.run(3);
+  bench.event(Died{Incarnation{3}, RoundNumber{1}});
+  bench.host.ghosts[Incarnation{9}] = {bench.now, 60s};  // vouched for to the host before
+  for (std::uint64_t i : {1u, 2u}) bench.say(i, Stopped{bench.round(), 0});
+  bench.open_store();
+  bench.prepare_all();
+  REQUIRE(bench.host.phase == Phase::forming);
+  auto again = bench.join_of(10);
+  bench.say(10, again);
+  CHECK(bench.host.phase == Phase::forming);
+  again.former = Incarnation{9};
+  bench.say(11, again);
+  CHECK(bench.host.phase == Phase::running);
+}

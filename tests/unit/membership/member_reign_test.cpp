@@ -206,6 +206,22 @@ TEST_CASE("a later reign is called, an older one is not", "[membership]") {
   CHECK(bench.did<CallHost>().size() == 1);  // under way
 }
 
+TEST_CASE("a host that has renewed its reign is called again once it is missed", "[membership]") {
+  MemberBench bench;
+  bench.run();
+  bench.pass(2s);
+  auto const host = bench.record(1).voters[0];
+  HostIs const news{Generation{1}, Epoch{2}, host, true};
+  bench.peer(8, news);
+  CHECK(bench.did<CallHost>().empty());  // its own word is under way
+  bench.silence(3s);
+  bench.peer(8, HostIs{Generation{1}, Epoch{1}, host, true});
+  CHECK(bench.did<CallHost>().empty());
+  bench.peer(8, news);
+  REQUIRE(bench.did<CallHost>().size() == 1);
+  CHECK(bench.did<CallHost>()[0].host == host);
+}
+
 TEST_CASE("a host that hears of a later reign steps down", "[membership]") {
   MemberBench bench;
   bench.welcome(7);

@@ -328,6 +328,7 @@ TEST_CASE("who is counted out where it has not been welcomed joins there as anot
   REQUIRE(bench.said<Join>().size() == 1);
   CHECK(bench.said<Join>()[0].facts.incarnation == Incarnation{8});
   CHECK(bench.said<Join>()[0].status == Status{});
+  CHECK(bench.said<Join>()[0].former == Incarnation{7});
 }
 
 TEST_CASE("whoever knows the outcome tells it to those who ask for the host", "[membership]") {
@@ -422,6 +423,17 @@ TEST_CASE("a node that was counted out kills its workers and comes again as anot
   CHECK(bench.state.facts.incarnation == Incarnation{8});
   CHECK(status_of(bench.state) == Status{});
   CHECK_FALSE(bench.state.voter.committed);
+}
+
+TEST_CASE("a node that was counted out and cannot kill its workers does not come again",
+          "[membership]") {
+  MemberBench bench;
+  bench.run();
+  bench.hear(Evicted{"silent"});
+  bench.event(WorkersStopped{RoundNumber{1}, 2});
+  REQUIRE(bench.did<GiveUp>().size() == 1);
+  CHECK(bench.did<GiveUp>()[0].error.what.find("2 workers cannot be killed") != std::string::npos);
+  CHECK(bench.did<CallHost>().empty());
 }
 
 TEST_CASE("the newest store is remembered, in whatever order two are opened", "[membership]") {
