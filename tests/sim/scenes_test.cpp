@@ -243,3 +243,17 @@ TEST_CASE("the script of a job that grows and shrinks ends well", "[sim]") {
     CHECK(ended_well(world.last_on(1)));
   });
 }
+
+// Everybody is counted out by somebody, and whose lease a voter had kept is waited for; those who
+// come again say themselves that their workers are dead.
+TEST_CASE("after an outage of the whole network the job goes on as soon as its nodes meet",
+          "[sim]") {
+  auto plan = calm_plan(5, 2, 60s);
+  at(plan, 10s, fault::Partition{{{0}, {1}, {2}, {3}, {4}}});
+  at(plan, 22s, fault::Heal{});
+  play(plan, kSeeds, [](World const& world) {
+    CHECK(nodes_of_last_round(world) == 5);
+    CHECK(until_next_round(world, 34s) == Duration{1h});  // all of that is over by then
+    all_end_well(world);
+  });
+}
