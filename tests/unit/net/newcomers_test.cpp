@@ -18,6 +18,9 @@ Bounds bounds_with(std::size_t in_all, Duration patience = 1h) {
   return bounds;
 }
 
+// For hundreds of megabytes, also with a sanitizer on a busy machine.
+constexpr Duration kMuch = 120s;
+
 struct Hall {
   asio::io_context io{1};
   Newcomers newcomers;
@@ -56,12 +59,13 @@ struct Hall {
     auto& socket = call();
     std::size_t sent = 0;
     socket.non_blocking(true);
-    return run_until(io, [&] {
+    auto const taken = [&] {
       error_code ec;
       if (sent < bytes.size())
         sent += socket.write_some(asio::buffer(bytes.data() + sent, bytes.size() - sent), ec);
       return sent == bytes.size() || (ec && ec != asio::error::would_block);
-    });
+    };
+    return run_until(io, taken, kMuch);
   }
   std::uint64_t faults(control::Fault fault) const {
     return newcomers.counters().ended[static_cast<std::size_t>(fault)];
@@ -107,7 +111,8 @@ TEST_CASE("half letters of newcomers have a bound, the largest goes", "[net]") {
   asio::write(small,
               asio::buffer(control::plain_opening("a", "job") + letter_bytes().substr(0, 9)));
   for (int i = 0; i < 17; ++i) REQUIRE(hall.call_and_send(half));
-  REQUIRE(run_until(hall.io, [&] { return hall.ended > 0; }));
+  REQUIRE(run_until(
+      hall.io, [&] { return hall.ended > 0; }, kMuch));
   CHECK(hall.faults(control::Fault::crowded) >= 1);
   CHECK(hall.connections[0]->is_open());
 }
@@ -118,7 +123,8 @@ TEST_CASE("half letters of those who have spoken have a bound of their own", "[n
   half += control::frame(std::string(4u << 20, 'x'));
   half.pop_back();
   for (int i = 0; i < 65; ++i) REQUIRE(hall.call_and_send(half));
-  REQUIRE(run_until(hall.io, [&] { return hall.ended > 0; }));
+  REQUIRE(run_until(
+      hall.io, [&] { return hall.ended > 0; }, kMuch));
   CHECK(hall.letters == 65);
   CHECK(hall.ended == 1);
   CHECK(hall.faults(control::Fault::crowded) == 1);
