@@ -160,6 +160,7 @@ void World::open_store(Process& process, OpenStore const& wish) {
 
 // Each target is dialled; over a cut link nobody answers.
 void World::probe(Process& process, Probe const& probe) {
+  evidence_.probes = true;
   Probed result;
   result.round = probe.round;
   result.attempt = probe.attempt;

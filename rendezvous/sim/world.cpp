@@ -130,8 +130,20 @@ void World::drop_stale() {
       return at(dead->process).workers.start != dead->start;
     if (auto const* call = std::get_if<due::CallHostAgain>(&what))
       return at(call->process).calls != call->attempt;
-    if (auto const* arrival = std::get_if<due::Arrival>(&what))
-      return !network.find(arrival->connection);
+    if (auto const* arrival = std::get_if<due::Arrival>(&what)) {
+      auto const* connection = network.find(arrival->connection);
+      if (!connection) return true;
+      // At a side that has closed; where a machine forgot the connection the sender is told.
+      auto const is_answered = connection->forgotten && arrival->parcel;
+      return !connection->is_open(arrival->at) && !is_answered;
+    }
+    if (auto const* call = std::get_if<due::Dialed>(&what)) return !network.find(call->connection);
+    if (auto const* flush = std::get_if<due::Flush>(&what))
+      return !network.find(flush->connection);
+    if (auto const* looks = std::get_if<due::GuardianLooks>(&what))
+      return !at(looks->process).alive;
+    if (auto const* call = std::get_if<due::CallForWord>(&what)) return !at(call->process).alive;
+    if (auto const* leave = std::get_if<due::Leave>(&what)) return at(leave->process).gone;
     auto const* owner = actor(what);
     return owner && !owner->alive;
   });
