@@ -10,7 +10,9 @@
 #include <set>
 #include <unordered_map>
 
+#include <functional>
 namespace muster::sim {
+extern std::function<void(World const&, View const&)> hook;
 namespace {
 
 using namespace std::chrono_literals;
@@ -104,7 +106,7 @@ class Explorer {
   }
 
   std::vector<Touch> take(World& world, Step const& step, std::vector<Head> const& heads) const {
-    std::vector<Touch> touches;
+    std::vector<Touch> touches;  // while orders are reduced
     if (step.kind == Step::Kind::time) {
       world.agenda.go_on();
       return touches;
@@ -136,6 +138,7 @@ class Explorer {
     if (reduced_ && may_strike) heads.push_back({{}, 0, struck_node()});
     auto const detours = bounds_.detours == kEveryOrder ? 0 : used.detours;
     auto const [seen, is_new] = seen_.emplace(digest, Seen{detours, 0});
+    if (is_new && hook && result_.states % 1 == 0) hook(world, view);
     if (is_new)
       ++result_.states;
     else if (seen->second.detours <= detours)
@@ -144,12 +147,13 @@ class Explorer {
     seen->second = {detours, 0};
     if (reduced_) seen->second.summary = kOnStack;
     if (is_over(world, heads)) {
-      seen->second.summary = 0;
+      auto const rest = strike_alone(world, heads);
+      seen->second.summary = keep(rest, view.names);
       ++result_.ends;
       ends_seen_.insert(digest.low);
       world.checker.check_end(world);
       if (!world.checker.violations.empty()) return stop_at(world);
-      return know(heads, {});
+      return know(heads, rest);
     }
     Frame frame{std::move(world), digest, used, std::move(heads), {}, 0, 0, {}, {}};
     choose(frame);
@@ -162,14 +166,26 @@ class Explorer {
     auto frame = std::move(stack_.back());
     stack_.pop_back();
     if (!reduced_) return;
-    auto& seen = seen_.at(frame.digest);
-    seen.summary = 0;
-    if (!frame.below.empty()) {
-      seen.summary = static_cast<std::uint32_t>(summaries_.size());
-      summaries_.push_back(general(frame.below, names_of_connections(frame.world)));
-      summaries_.back().shrink_to_fit();
-    }
+    seen_.at(frame.digest).summary = keep(frame.below, names_of_connections(frame.world));
     know(frame.heads, frame.below);
+  }
+
+  std::uint32_t keep(Summary const& below, ConnectionNames const& names) {
+    if (below.empty()) return 0;
+    summaries_.push_back(general(below, names));
+    summaries_.back().shrink_to_fit();
+    return static_cast<std::uint32_t>(summaries_.size() - 1);
+  }
+
+  // A history is over, and the fault could still strike: that makes no difference any more, but
+  // what came before might have met it.
+  Summary strike_alone(World world, std::vector<Head> const& heads) const {
+    Summary summary;
+    if (!reduced_ || heads.empty()) return summary;
+    auto const last = heads.size() - 1;
+    for (auto const& touch : take(world, {Step::Kind::fault, fault_, false}, heads))
+      merge(summary, {touch, heads[last].owner, {}, 0, head_bit(last)});
+    return summary;
   }
 
   // What is below the state to which the step led that is followed at the top of the stack.

@@ -159,8 +159,7 @@ void add_touches(std::vector<Touch>& touches, Sight const& before, World const& 
       add_of_agent(touches, before.agents[i], after.agents[i]);
     else
       add(touches, touch(Thing::life, How::changes, after.agents[i].node));
-  static bool const nohold = getenv("NOHOLD");  // EXPERIMENT
-  if (after.known != before.known && !nohold) add(touches, touch(Thing::holders, How::adds));
+  if (after.known != before.known) add(touches, touch(Thing::holders, How::adds));
   add_of_evidence(touches, world.evidence());
   if (!world.evidence().probes) return;
   for (NodeIndex node = 0; node < world.nodes.size(); ++node)

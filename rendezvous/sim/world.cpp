@@ -117,12 +117,15 @@ void World::strike(Fault const& fault) {
 }
 
 void World::drop_stale() {
-  agenda.drop_if([this](Happening const& what) {
+  std::set<std::pair<ProcessId, bool>> ticks;  // one of each: a wake may be set anew and back again
+  agenda.drop_if([&](Happening const& what) {
     if (auto const* tick = std::get_if<due::MemberTick>(&what))
-      return at(tick->process).member_wake != tick->wanted;
+      return at(tick->process).member_wake != tick->wanted ||
+             !ticks.emplace(tick->process, false).second;
     if (auto const* tick = std::get_if<due::HostTick>(&what)) {
       auto const& hosting = at(tick->process).hosting;
-      return !hosting || hosting->finished || hosting->wake != tick->wanted;
+      return !hosting || hosting->finished || hosting->wake != tick->wanted ||
+             !ticks.emplace(tick->process, true).second;
     }
     if (auto const* end = std::get_if<due::WorkersEnd>(&what))
       return at(end->process).workers.stretch != end->stretch;
