@@ -50,26 +50,27 @@ NodeIndex owner_of(World const& world, Happening const& what) {
     auto const* connection = world.network.find(id);
     return connection ? connection->node(side) : node_of(id.caller);
   };
-  return std::visit(Overload{
-                        [&](due::Arrival const& d) { return end_of(d.connection, d.at); },
-                        [&](due::Flush const& d) { return end_of(d.connection, d.at); },
-                        [&](due::Dialed const& d) {
-                          auto const* call = world.network.find(d.connection);
-                          auto const node = node_of(d.connection.caller);
-                          auto const for_word = call && call->purpose == Purpose::last_word;
-                          return for_word ? guardian_of(node) : node;
-                        },
-                        [&](due::StartAgent const& d) { return d.node; },
-                        [&]<class D>(D const& d) {
-                          if constexpr (requires { d.process; }) return node_of(d.process);
-                          else if constexpr (requires { d.connection; } &&
-                                             !std::is_same_v<D, due::Gust>)
-                            return node_of(d.connection.caller);
-                          else
-                            return kNoNode;
-                        },
-                    },
-                    what);
+  return std::visit(
+      Overload{
+          [&](due::Arrival const& d) { return end_of(d.connection, d.at); },
+          [&](due::Flush const& d) { return end_of(d.connection, d.at); },
+          [&](due::Dialed const& d) {
+            auto const* call = world.network.find(d.connection);
+            auto const node = node_of(d.connection.caller);
+            auto const for_word = call && call->purpose == Purpose::last_word;
+            return for_word ? guardian_of(node) : node;
+          },
+          [&](due::StartAgent const& d) { return d.node; },
+          [&]<class D>(D const& d) {
+            if constexpr (requires { d.process; })
+              return node_of(d.process);
+            else if constexpr (requires { d.connection; } && !std::is_same_v<D, due::Gust>)
+              return node_of(d.connection.caller);
+            else
+              return kNoNode;
+          },
+      },
+      what);
 }
 
 }  // namespace

@@ -30,10 +30,10 @@ constexpr NodeIndex guardian_of(NodeIndex node) {
 }
 
 struct Channel {
-  std::uint64_t name = 0;                   // equal in equal states
+  std::uint64_t name = 0;  // equal in equal states
   Origin origin{};
-  NodeIndex owner = kNoNode;                // whose program, or machine, has to deal with it
-  std::vector<Due const*> due;              // in their order
+  NodeIndex owner = kNoNode;    // whose program, or machine, has to deal with it
+  std::vector<Due const*> due;  // in their order
   Digest content;
 };
 

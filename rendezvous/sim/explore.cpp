@@ -7,10 +7,9 @@
 #include "rendezvous/sim/reduction.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <set>
 #include <unordered_map>
-
-#include <functional>
 namespace muster::sim {
 extern std::function<void(World const&, View const&)> hook;
 namespace {
@@ -41,8 +40,8 @@ struct Frame {
                             // reduced
   std::vector<Step> steps;
   std::size_t next = 0;
-  Heads chosen = 0;             // these heads are among the steps
-  std::vector<Touch> touches;   // of the step that is followed
+  Heads chosen = 0;            // these heads are among the steps
+  std::vector<Touch> touches;  // of the step that is followed
   Summary below;
 };
 
@@ -133,8 +132,8 @@ class Explorer {
     auto heads = heads_of(world, view);
     auto digest = digest_of(world, view);
     auto const may_strike = used.strikes < bounds_.strikes && !bounds_.faults.empty();
-    digest.high += (std::uint64_t{used.strikes} << 8 | (may_strike ? fault_ : 0)) *
-                   0x9E3779B97F4A7C15ULL;
+    digest.high +=
+        (std::uint64_t{used.strikes} << 8 | (may_strike ? fault_ : 0)) * 0x9E3779B97F4A7C15ULL;
     if (reduced_ && may_strike) heads.push_back({{}, 0, struck_node()});
     auto const detours = bounds_.detours == kEveryOrder ? 0 : used.detours;
     auto const [seen, is_new] = seen_.emplace(digest, Seen{detours, 0});
@@ -142,8 +141,9 @@ class Explorer {
     if (is_new)
       ++result_.states;
     else if (seen->second.detours <= detours)
-      return know(heads, seen->second.summary == kOnStack ? anything()
-                                                           : particular(summaries_[seen->second.summary], view.names));
+      return know(heads, seen->second.summary == kOnStack
+                             ? anything()
+                             : particular(summaries_[seen->second.summary], view.names));
     seen->second = {detours, 0};
     if (reduced_) seen->second.summary = kOnStack;
     if (is_over(world, heads)) {
@@ -212,8 +212,8 @@ class Explorer {
     auto const owner = frame.heads[place].owner;
     auto const is_fault = frame.heads[place].number == 0;
     for (std::size_t i = 0; i < frame.heads.size(); ++i) {
-      auto const same = i == place || (frame.heads[i].owner == owner && !is_fault &&
-                                       frame.heads[i].number != 0);
+      auto const same =
+          i == place || (frame.heads[i].owner == owner && !is_fault && frame.heads[i].number != 0);
       if (same) add(frame, i);
     }
   }
@@ -283,8 +283,7 @@ class Explorer {
   bool is_over(World const& world, std::vector<Head> const& heads) const {
     for (auto const& head : heads)
       if (head.number != 0) return false;
-    return world.agenda.empty() || world.everybody_ended() ||
-           world.elapsed() > world.last_moment();
+    return world.agenda.empty() || world.everybody_ended() || world.elapsed() > world.last_moment();
   }
 
   // Of each pair of heads that touch nothing in common.

@@ -116,7 +116,7 @@ class Hasher {
   void put(membership::MemberState const& member) {
     boost::pfr::for_each_field(member, [&]<class T>(T const& field) {
       void const* const place = &field;
-      if (place == &member.said) return;                            // to people
+      if (place == &member.said) return;                             // to people
       if (place == &member.next_lease && !member.with_host) return;  // a WELCOME sets it anew
       if constexpr (std::is_same_v<T, std::int64_t>)
         put_stamp(field);

@@ -25,9 +25,9 @@ struct Descent {
 Descent descent_of(Passage const& passage) {
   Descent descent;
   for (std::size_t i = 0; i < passage.to.size() && i < kMostHeads; ++i) {
-    auto const same = std::find_if(
-        passage.from.begin(), passage.from.end(),
-        [&](Head const& head) { return head.origin == passage.to[i].origin; });
+    auto const same = std::find_if(passage.from.begin(), passage.from.end(), [&](Head const& head) {
+      return head.origin == passage.to[i].origin;
+    });
     auto const place = static_cast<std::size_t>(same - passage.from.begin());
     auto const is_new = same == passage.from.end() || place == passage.head;
     descent.before.push_back(is_new ? 0 : head_bit(place));
@@ -41,8 +41,8 @@ Descent descent_of(Passage const& passage) {
 // Whoever has fewer causes is in conflict wherever the other one is.
 void merge(Summary& summary, Below const& one) {
   auto const covers = [](Below const& a, Below const& b) {
-    return a.touch == b.touch && a.owner == b.owner && a.channel == b.channel && (a.acted & ~b.acted) == 0 &&
-           (a.heads & ~b.heads) == 0;
+    return a.touch == b.touch && a.owner == b.owner && a.channel == b.channel &&
+           (a.acted & ~b.acted) == 0 && (a.heads & ~b.heads) == 0;
   };
   for (auto const& known : summary)
     if (covers(known, one)) return;
@@ -76,8 +76,7 @@ Review review(Passage const& passage, Summary const& below) {
     Heads heads = 0;
     for (std::size_t i = 0; i < descent.before.size(); ++i)
       if (one.heads & bit(i)) heads |= descent.before[i];
-    if (!follows && in_conflict(passage.touches, {one.touch}))
-      review.conflicts.push_back({heads});
+    if (!follows && in_conflict(passage.touches, {one.touch})) review.conflicts.push_back({heads});
     follows = follows || (owner != kNoNode && one.owner == owner);
     if (follows) {
       heads |= head_bit(passage.head);

@@ -12,9 +12,9 @@
 // more conflicts, never fewer.
 //
 // Why that is enough. Let heads T be tried in a state s, and let some history from s begin with
-// events outside T, the last of which is the first in conflict with an event t of T. Then t can come
-// first, and these events happen after it as well. They are in the summary of the state after t,
-// without t or what t sent among their causes, so they are met here, and a head that all of them
+// events outside T, the last of which is the first in conflict with an event t of T. Then t can
+// come first, and these events happen after it as well. They are in the summary of the state after
+// t, without t or what t sent among their causes, so they are met here, and a head that all of them
 // need is tried, too. So any history can be reordered to begin with one of T, by exchanging
 // neighbours that touch nothing in common. Time goes on when nothing is under way: what happens
 // after that is in conflict with all before.

@@ -47,8 +47,8 @@ bool same_line(WordLine const& a, WordLine const& b) {
 Sight Sight::of(World const& world) {
   Sight sight;
   for (auto const& [id, process] : world.processes)
-    sight.agents.push_back({id, process.node, process.alive, process.gone, process.workers,
-                            process.guardian.lines});
+    sight.agents.push_back(
+        {id, process.node, process.alive, process.gone, process.workers, process.guardian.lines});
   auto const& known = world.checker.known();
   sight.known = known.dead.size() + known.failed.size();
   for (auto const& [mark, holders] : known.holders) sight.known += holders.size();
@@ -89,20 +89,18 @@ std::vector<Touch> touches_of(World const& world, Happening const& what, NodeInd
 }
 
 std::vector<Touch> touches_of(World const&, Fault const& fault) {
-  return std::visit(Overload{
-                        [](fault::PowerLoss const& f) {
-                          return std::vector{touch(Thing::program, How::changes, f.node),
-                                             touch(Thing::program, How::changes,
-                                                   guardian_of(f.node)),
-                                             touch(Thing::life, How::changes, f.node),
-                                             touch(Thing::workers, How::adds)};
-                        },
-                        [](fault::Partition const&) {
-                          return std::vector{touch(Thing::links, How::changes)};
-                        },
-                        [](auto const&) { return std::vector{kEverything}; },
-                    },
-                    fault);
+  return std::visit(
+      Overload{
+          [](fault::PowerLoss const& f) {
+            return std::vector{touch(Thing::program, How::changes, f.node),
+                               touch(Thing::program, How::changes, guardian_of(f.node)),
+                               touch(Thing::life, How::changes, f.node),
+                               touch(Thing::workers, How::adds)};
+          },
+          [](fault::Partition const&) { return std::vector{touch(Thing::links, How::changes)}; },
+          [](auto const&) { return std::vector{kEverything}; },
+      },
+      fault);
 }
 
 namespace {
@@ -119,10 +117,10 @@ void add_of_agent(std::vector<Touch>& touches, Sight::Agent const& then, Sight::
   if (runs && (after.start != before.start || (before.held && !after.held)))
     add(touches, touch(Thing::workers, How::looks));
   auto const ends = before.round != RoundNumber{} && before.round != after.round;
-  auto const pauses = after.start == before.start &&
-                      (after.held > before.held || after.failed != before.failed ||
-                       after.killed != before.killed || after.finished != before.finished ||
-                       after.will_stick != before.will_stick);
+  auto const pauses =
+      after.start == before.start &&
+      (after.held > before.held || after.failed != before.failed || after.killed != before.killed ||
+       after.finished != before.finished || after.will_stick != before.will_stick);
   if (ends || pauses || after.excused_until != before.excused_until)
     add(touches, touch(Thing::workers, How::adds));
 }

@@ -141,8 +141,7 @@ void World::drop_stale() {
       return !connection->is_open(arrival->at) && !is_answered;
     }
     if (auto const* call = std::get_if<due::Dialed>(&what)) return !network.find(call->connection);
-    if (auto const* flush = std::get_if<due::Flush>(&what))
-      return !network.find(flush->connection);
+    if (auto const* flush = std::get_if<due::Flush>(&what)) return !network.find(flush->connection);
     if (auto const* looks = std::get_if<due::GuardianLooks>(&what))
       return !at(looks->process).alive;
     if (auto const* call = std::get_if<due::CallForWord>(&what)) return !at(call->process).alive;

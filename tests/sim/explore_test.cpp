@@ -2,6 +2,7 @@
 // Small worlds, whole: every order of delivery, and one fault at every moment.
 
 #include "rendezvous/sim/explore.hpp"
+
 #include "tests/sim/deliberate_faults.hpp"
 
 #include <catch2/catch.hpp>
@@ -84,8 +85,8 @@ TEST_CASE("two agents, every order of delivery", "[sim]") {
 
 TEST_CASE("orders that are left out end as those that are followed", "[sim]") {
   auto bounds = bounds_with(kEveryOrder);
-  auto const few = explore_and_report("2 agents, one of the orders that agree", exact_plan(2, 2),
-                                      bounds);
+  auto const few =
+      explore_and_report("2 agents, one of the orders that agree", exact_plan(2, 2), bounds);
   bounds.reduced = false;
   auto const all = explore_and_report("2 agents, all the same", exact_plan(2, 2), bounds);
   CHECK(few.ends_seen == all.ends_seen);
