@@ -7,11 +7,9 @@
 #include "rendezvous/sim/reduction.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <set>
 #include <unordered_map>
 namespace muster::sim {
-extern std::function<void(World const&, View const&)> hook;
 namespace {
 
 using namespace std::chrono_literals;
@@ -137,7 +135,6 @@ class Explorer {
     if (reduced_ && may_strike) heads.push_back({{}, 0, struck_node()});
     auto const detours = bounds_.detours == kEveryOrder ? 0 : used.detours;
     auto const [seen, is_new] = seen_.emplace(digest, Seen{detours, 0});
-    if (is_new && hook && result_.states % 1 == 0) hook(world, view);
     if (is_new)
       ++result_.states;
     else if (seen->second.detours <= detours)
