@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <set>
 #include <unordered_map>
+
 namespace muster::sim {
 namespace {
 
@@ -283,6 +284,13 @@ class Explorer {
     return world.agenda.empty() || world.everybody_ended() || world.elapsed() > world.last_moment();
   }
 
+  static bool is_due(World const& world, Head const& head) {
+    auto const& pending = world.agenda.pending();
+    return head.number == 0 || std::any_of(pending.begin(), pending.end(), [&](Due const& due) {
+             return due.number == head.number;
+           });
+  }
+
   // Of each pair of heads that touch nothing in common.
   void try_swaps(Frame const& frame) {
     auto const count = frame.heads.size();
@@ -298,8 +306,11 @@ class Explorer {
         auto const second = take(other, step_of(b), frame.heads);
         if (in_conflict(first, second)) continue;
         ++result_.swaps;
-        auto const after_first = take(one, step_of(b), frame.heads);
-        auto const after_second = take(other, step_of(a), frame.heads);
+        // What came to nothing by the other one (a call that was hung up) would have done nothing.
+        auto const b_is_due = is_due(one, frame.heads[b]);
+        auto const a_is_due = is_due(other, frame.heads[a]);
+        auto const after_first = b_is_due ? take(one, step_of(b), frame.heads) : second;
+        auto const after_second = a_is_due ? take(other, step_of(a), frame.heads) : first;
         auto const same = digest_of(one) == digest_of(other) && after_first == second &&
                           after_second == first &&
                           one.checker.violations.size() == other.checker.violations.size();
