@@ -19,6 +19,10 @@ void Agenda::plan(Duration after, Happening what) {
   std::push_heap(heap_.begin(), heap_.end(), is_later);
 }
 
+void Agenda::go_on() {
+  now_ = std::max(now_, next_at());
+}
+
 Happening Agenda::take() {
   std::pop_heap(heap_.begin(), heap_.end(), is_later);
   now_ = std::max(now_, heap_.back().at);

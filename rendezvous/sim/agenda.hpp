@@ -6,6 +6,7 @@
 #include "rendezvous/base/random.hpp"
 #include "rendezvous/sim/happening.hpp"
 
+#include <algorithm>
 #include <vector>
 
 namespace muster::sim {
@@ -30,12 +31,17 @@ class Agenda {
   // Takes the next one; it is then.
   Happening take();
 
+  void go_on();  // it is as late as the next one is due; nothing happens yet
+
   // In no order; for those who choose for themselves what comes next.
   std::vector<Due> const& pending() const { return heap_; }
   // Takes this one; it is then, or still now if that is later.
   Happening take_number(std::uint64_t number);
   template <class Judge>
   void drop_if(Judge judge);
+  // Takes what is due out of the plan, in the order in which it was planned.
+  template <class Judge, class Taker>
+  void take_if(Judge judge, Taker take);
 
   // Nothing is drawn where there is no choice.
   bool chance(double probability) {
@@ -56,6 +62,17 @@ class Agenda {
   Random random_;
   bool exact_;
 };
+
+template <class Judge, class Taker>
+void Agenda::take_if(Judge judge, Taker take) {
+  std::vector<Due> taken;
+  for (auto& due : heap_)
+    if (judge(due.what)) taken.push_back(due);
+  std::sort(taken.begin(), taken.end(),
+            [](Due const& a, Due const& b) { return a.number < b.number; });
+  drop_if(judge);
+  for (auto& due : taken) take(std::move(due.what));
+}
 
 template <class Judge>
 void Agenda::drop_if(Judge judge) {

@@ -38,7 +38,10 @@ void World::start_agent(NodeIndex index) {
   auto& node = nodes[index];
   auto const* before = last_on(index);
   if (!node.powered || node.frozen || (before && !before->gone)) return;
-  ProcessId const id{++started_};
+  ++started_;
+  // Where nothing is left to chance a name tells nothing of what came first.
+  auto const all = static_cast<std::uint32_t>(nodes.size());
+  ProcessId const id{plan_->exact ? 1 + index + node.lives * all : started_};
   auto& process = processes[id];
   process.id = id;
   process.node = index;
@@ -160,6 +163,7 @@ void World::open_store(Process& process, OpenStore const& wish) {
 
 // Each target is dialled; over a cut link nobody answers.
 void World::probe(Process& process, Probe const& probe) {
+  evidence_.probes = true;
   Probed result;
   result.round = probe.round;
   result.attempt = probe.attempt;

@@ -1,187 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every field of every struct is taken, by reflection: one that is added later counts at once. What
-// does not count is named: words for people, and numbers that only tell calls or starts apart.
+// What counts of a world, in an order that the state gives.
 
 #include "rendezvous/sim/digest.hpp"
 
-#include "rendezvous/sim/explore.hpp"
-
-#include <boost/pfr.hpp>
-
-#include <algorithm>
+#include "rendezvous/sim/hasher.hpp"
 
 namespace muster::sim {
-namespace {
-
-using namespace membership;
-
-class Hasher {
- public:
-  Hasher(TimePoint now, ConnectionNames const& names) : now_(now), names_(names) {}
-
-  Digest result() const { return {high_, low_}; }
-
-  void add(std::uint64_t value) {
-    high_ = mixed(high_ ^ value);
-    low_ = mixed(low_ + value * 0x9E3779B97F4A7C15ULL + 1);
-  }
-
-  void put(TimePoint moment) {
-    if (moment == TimePoint::max() || moment == TimePoint::min())
-      add(moment == TimePoint::max() ? 1 : 2);
-    else
-      add(static_cast<std::uint64_t>((moment - now_).count()) << 2);
-  }
-  void put(Duration duration) { add(static_cast<std::uint64_t>(duration.count())); }
-  // Names and addresses follow from ids, all else is for people; but that there is none may matter.
-  void put(std::string const& text) { add(text.empty() ? 0 : 1); }
-  void put(ConnectionId id) {
-    auto const name = names_.find(id);
-    add(name == names_.end() ? 0 : name->second);
-  }
-  template <class T>
-  void put(T const& value) {
-    if constexpr (std::is_enum_v<T> || std::is_integral_v<T>) {
-      add(static_cast<std::uint64_t>(value));
-    } else if constexpr (std::is_floating_point_v<T>) {
-      add(static_cast<std::uint64_t>(value * 1e6));
-    } else {
-      boost::pfr::for_each_field(value, [&](auto const& field) { put(field); });
-    }
-  }
-  template <class T>
-  void put(std::optional<T> const& value) {
-    add(value ? 1 : 0);
-    if (value) put(*value);
-  }
-  template <class T>
-  void put(std::shared_ptr<T> const& value) {
-    add(value ? 1 : 0);
-    if (value) put(*value);
-  }
-  template <class... T>
-  void put(std::variant<T...> const& value) {
-    add(value.index());
-    std::visit([&](auto const& alternative) { put(alternative); }, value);
-  }
-  template <class A, class B>
-  void put(std::pair<A, B> const& value) {
-    put(value.first);
-    put(value.second);
-  }
-  template <class T>
-  void put(std::vector<T> const& values) {
-    range(values);
-  }
-  template <class T>
-  void put(std::set<T> const& values) {
-    range(values);
-  }
-  template <class K, class V>
-  void put(std::map<K, V> const& values) {
-    range(values);
-  }
-  template <class T, std::size_t n>
-  void put(std::array<T, n> const& values) {
-    range(values);
-  }
-
-  // Stamps are moments, too, though they travel as numbers.
-  void put(Lease const& m) {
-    auto const& [stamp, host_stamp, dead, status, vouches] = m;
-    put_stamp(stamp), put_stamp(host_stamp), put(dead), put(status), put(vouches);
-  }
-  void put(Ack const& m) {
-    auto const& [stamp, host_stamp, quorum_age, dead, failure_seen] = m;
-    put_stamp(stamp), put_stamp(host_stamp), put(quorum_age), put(dead), put(failure_seen);
-  }
-  void put(Ask const& m) {
-    auto const& [stamp, prepared, prepared_in] = m;
-    put_stamp(stamp), put(prepared), put(prepared_in);
-  }
-  void put(Answer const& m) {
-    put_stamp(m.stamp_ns);
-    put(m.granted);
-  }
-  void put(Process const& process) { fields_but(process, {&process.calls}); }
-  void put(Workers const& workers) { fields_but(workers, {&workers.start, &workers.stretch}); }
-  // Whatever has other numbers is stale and was dropped.
-  void put(due::CallHostAgain const& due) { put(due.process); }
-  void put(due::WorkersEnd const& due) { put(due.process); }
-  void put(due::WorkersDead const& due) { put(due.process); }
-  void put(MemberState const& member) {
-    boost::pfr::for_each_field(member, [this]<class T>(T const& field) {
-      if constexpr (std::is_same_v<T, std::int64_t>)
-        put_stamp(field);
-      else
-        put(field);
-    });
-  }
-  void put(Roster const& roster) { put(roster.map()); }
-  void put(Connection const& connection) {  // GCC 12 cannot count its fields
-    auto const& [purpose, from, to, callee, open, streams, dialing, sent_again, forgotten] =
-        connection;
-    put(purpose), put(from), put(to), put(callee), put(open), put(streams);
-    put(dialing), put(forgotten), put(sent_again);
-  }
-  void put(Stream const& stream) {  // what is past is past
-    put(std::max(stream.clear_at, now_));
-    put(stream.era);
-    put(stream.held);
-  }
-
- private:
-  template <class T>
-  void fields_but(T const& value, std::initializer_list<void const*> without) {
-    boost::pfr::for_each_field(value, [&](auto const& field) {
-      void const* const place = &field;
-      if (std::find(without.begin(), without.end(), place) == without.end()) put(field);
-    });
-  }
-  static std::uint64_t mixed(std::uint64_t z) {
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
-    return z ^ (z >> 31);
-  }
-  void put_stamp(std::int64_t stamp) {
-    if (stamp <= 0)
-      add(static_cast<std::uint64_t>(stamp));
-    else
-      put(TimePoint{Duration{stamp}});
-  }
-  template <class Range>
-  void range(Range const& values) {
-    add(static_cast<std::uint64_t>(std::distance(values.begin(), values.end())));
-    for (auto const& value : values) put(value);
-  }
-
-  TimePoint now_;
-  ConnectionNames const& names_;
-  std::uint64_t high_ = 0x6d757374, low_ = 0x6572;
-};
-
-}  // namespace
 
 Digest digest_of(World const& world) {
-  auto const names = names_of_connections(world);
-  Hasher hasher(world.moment(), names);
+  return digest_of(world, view_of(world));
+}
+
+Digest digest_of(World const& world, View const& view) {
+  Hasher hasher(world.moment(), view.names);
   hasher.put(world.nodes);
   hasher.put(world.processes);
   hasher.put(world.network.connections());
   hasher.put(world.network.links());
   hasher.put(world.checker.known());
-  std::vector<std::pair<Digest, Digest>> due;  // what happens where, and what it is
-  for (auto const& channel : channels_of(world, names)) {
-    Hasher where(world.moment(), names), what(world.moment(), names);
-    where.put(channel.place);
-    for (auto const* one : channel.due) {
-      if (one->at > world.moment()) what.put(one->at);
-      what.put(one->what);
-    }
-    due.emplace_back(where.result(), what.result());
+  for (auto const& channel : view.channels) {
+    hasher.add(channel.name);
+    hasher.put(channel.content);
   }
-  std::sort(due.begin(), due.end());
-  hasher.put(due);
   return hasher.result();
 }
 

@@ -4,18 +4,11 @@
 // events that are due by their order in each connection or process, and nothing counts that only
 // the past knows.
 
-#include <compare>
-#include <cstdint>
+#include "rendezvous/sim/channels.hpp"
 
 namespace muster::sim {
 
-class World;
-
-struct Digest {
-  std::uint64_t high = 0, low = 0;
-  auto operator<=>(Digest const&) const = default;
-};
-
 Digest digest_of(World const& world);
+Digest digest_of(World const& world, View const& view);  // its own
 
 }  // namespace muster::sim

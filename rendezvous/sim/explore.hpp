@@ -1,46 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Every history of a small world: each order in which letters can arrive, and a fault at each
-// moment. Letters take no time; time goes on when nothing is under way, or earlier, as often as the
-// bounds allow. States that were seen before are not looked at again.
+// moment. Letters take no time; time goes on when nothing is under way. States that were seen
+// before are not looked at again, and of orders that come to the same (reduction.hpp) one is
+// followed.
 
 #include "rendezvous/sim/world.hpp"
 
-#include <map>
-
 namespace muster::sim {
-
-// Connections by what distinguishes them: the caller, and which of its present ones it is. How many
-// there were before is past.
-using ConnectionNames = std::map<ConnectionId, std::uint64_t>;
-ConnectionNames names_of_connections(World const& world);
-
-// What happens one after the other: one direction of a connection, one program's own news, one
-// timer.
-struct Channel {
-  std::vector<std::uint64_t> place;
-  std::vector<Due const*> due;  // in their order
-};
-std::vector<Channel> channels_of(World const& world, ConnectionNames const& names);
 
 inline constexpr std::uint32_t kEveryOrder = 0xffffffff;
 
 struct Bounds {
-  std::vector<Fault> faults;       // which may strike, each at any moment
-  std::uint32_t strikes = 1;       // so many of them in one history
-  Duration heal_after{};           // 0: never; else links are cut for so long
-  std::uint32_t early_timers = 0;  // fire though letters are under way
+  std::vector<Fault> faults;  // which may strike, each at any moment
+  std::uint32_t strikes = 1;  // so many of them in one history
+  Duration heal_after{};      // 0: never; else links are cut for so long
   // How often in one history something else may come next than the first in a fixed order of
   // connections, programs and timers (delay-bounded scheduling; Emmi, Qadeer, Rakamaric 2011).
   std::uint32_t detours = kEveryOrder;
+  // Orders that come to the same are left out; where there is no bound on detours, and one strike.
+  bool reduced = true;
+  // Tries the reduction's ground in every so many states: events that touch nothing in common come
+  // to the same in either order. 0: not at all.
+  std::uint64_t swap_every = 0;
   std::uint64_t states = 1'000'000;
 };
 
 struct Exploration {
   std::uint64_t states = 0, steps = 0, ends = 0;  // different ones; taken; histories that ended
+  std::uint64_t swaps = 0;                        // pairs of events that were tried in both orders
   std::size_t deepest = 0;
-  bool complete = false;  // within the bounds; else the one on states was met
-  bool cut = false;       // the bound on detours left something out
+  bool complete = false;                 // within the bounds; else the one on states was met
+  bool cut = false;                      // the bound on detours left something out
+  std::vector<std::uint64_t> ends_seen;  // the states in which histories ended, told apart, sorted
   std::vector<Violation> violations;
   std::vector<std::string> story;  // of the history that broke an invariant
 };

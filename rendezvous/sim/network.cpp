@@ -140,6 +140,17 @@ void Network::flush(due::Flush const& flush, Agenda& agenda) {
   auto& connection = found->second;
   auto& stream = connection.streams[index(from)];
   if (is_cut(connection.node(from), connection.node(flush.at))) return;  // cut again
+  if (stream.held.empty()) return;
+  // What was sent since the cut ended is still under way, and comes after what was held back.
+  agenda.take_if(
+      [&](Happening const& what) {
+        auto const* later = std::get_if<due::Arrival>(&what);
+        return later && later->connection == flush.connection && later->at == flush.at &&
+               later->era == stream.era;
+      },
+      [&](Happening&& what) {
+        stream.held.push_back(std::move(std::get<due::Arrival>(what).parcel));
+      });
   for (auto& parcel : std::exchange(stream.held, {})) {
     auto const at = std::max(agenda.moment(), stream.clear_at);
     stream.clear_at = at;
@@ -210,6 +221,7 @@ void Network::power_lost(NodeIndex node, Agenda& agenda) {
   std::vector<ConnectionId> gone;
   for (auto& [id, connection] : connections_) {
     if (connection.from != node && connection.to != node) continue;
+    if (connection.dialing && connection.from != node) continue;  // it will find nobody
     connection.forgotten = true;
     for (auto const side : {Side::caller, Side::callee}) {
       if (connection.node(side) == node) {

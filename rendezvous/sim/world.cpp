@@ -117,12 +117,15 @@ void World::strike(Fault const& fault) {
 }
 
 void World::drop_stale() {
-  agenda.drop_if([this](Happening const& what) {
+  std::set<std::pair<ProcessId, bool>> ticks;  // one of each: a wake may be set anew and back again
+  agenda.drop_if([&](Happening const& what) {
     if (auto const* tick = std::get_if<due::MemberTick>(&what))
-      return at(tick->process).member_wake != tick->wanted;
+      return at(tick->process).member_wake != tick->wanted ||
+             !ticks.emplace(tick->process, false).second;
     if (auto const* tick = std::get_if<due::HostTick>(&what)) {
       auto const& hosting = at(tick->process).hosting;
-      return !hosting || hosting->finished || hosting->wake != tick->wanted;
+      return !hosting || hosting->finished || hosting->wake != tick->wanted ||
+             !ticks.emplace(tick->process, true).second;
     }
     if (auto const* end = std::get_if<due::WorkersEnd>(&what))
       return at(end->process).workers.stretch != end->stretch;
@@ -130,8 +133,19 @@ void World::drop_stale() {
       return at(dead->process).workers.start != dead->start;
     if (auto const* call = std::get_if<due::CallHostAgain>(&what))
       return at(call->process).calls != call->attempt;
-    if (auto const* arrival = std::get_if<due::Arrival>(&what))
-      return !network.find(arrival->connection);
+    if (auto const* arrival = std::get_if<due::Arrival>(&what)) {
+      auto const* connection = network.find(arrival->connection);
+      if (!connection) return true;
+      // At a side that has closed; where a machine forgot the connection the sender is told.
+      auto const is_answered = connection->forgotten && arrival->parcel;
+      return !connection->is_open(arrival->at) && !is_answered;
+    }
+    if (auto const* call = std::get_if<due::Dialed>(&what)) return !network.find(call->connection);
+    if (auto const* flush = std::get_if<due::Flush>(&what)) return !network.find(flush->connection);
+    if (auto const* looks = std::get_if<due::GuardianLooks>(&what))
+      return !at(looks->process).alive;
+    if (auto const* call = std::get_if<due::CallForWord>(&what)) return !at(call->process).alive;
+    if (auto const* leave = std::get_if<due::Leave>(&what)) return at(leave->process).gone;
     auto const* owner = actor(what);
     return owner && !owner->alive;
   });
