@@ -58,8 +58,8 @@ def join():
         number = holds(first, 4, after=1)
         assert holds(second, 4) == number
         assert ranks(first, number) == [0, 1] and ranks(second, number) == [2, 3]
-        assert lines(first, r"node \S+ joined; 2 nodes go on with 4 workers"), first.output()
-        assert lines(second, r"4 workers on 2 nodes"), second.output()
+        first.wait_for_output(r"node \S+ joined; 2 nodes go on with 4 workers")
+        second.wait_for_output(r"4 workers on 2 nodes")
 
 
 def leave(hosting):
@@ -98,7 +98,7 @@ def lost_member(proven):
         holds(host, 2, after=1)
         took = time.monotonic() - begin
         assert took < (1.0 if proven else DEAD + 1.0) + SPARE, took
-        assert lines(host, r"node \S+ is lost: .*; 1 node goes on with 2 workers"), host.output()
+        host.wait_for_output(r"node \S+ is lost: .*; 1 node goes on with 2 workers")
 
 
 def proven_by_token():
