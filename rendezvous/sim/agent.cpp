@@ -163,7 +163,6 @@ void World::open_store(Process& process, OpenStore const& wish) {
 
 // Each target is dialled; over a cut link nobody answers.
 void World::probe(Process& process, Probe const& probe) {
-  evidence_.probes = true;
   Probed result;
   result.round = probe.round;
   result.attempt = probe.attempt;

@@ -7,18 +7,30 @@
 #include "rendezvous/sim/hasher.hpp"
 
 #include <algorithm>
+#include <array>
 
 namespace muster::sim {
 namespace {
+
+ConnectionNames names_of_connections(World const& world) {
+  ConnectionNames names;
+  std::uint64_t nth = 0;
+  ProcessId caller;
+  for (auto const& [id, connection] : world.network.connections()) {
+    nth = id.caller == caller ? nth + 1 : 1;
+    caller = id.caller;
+    names.emplace(id, std::uint64_t{id.caller.value} << 32 | nth);
+  }
+  return names;
+}
+
+// Tells channels of one history apart: kind, and whose or which connection.
+using Origin = std::array<std::uint64_t, 3>;
 
 constexpr std::uint64_t kQueue = 1u << 8;  // timers stand alone, each a channel of its own
 
 std::uint64_t number_of(ConnectionId id) {
   return std::uint64_t{id.caller.value} << 32 | id.nth;
-}
-
-bool is_of_connection(Origin const& origin) {
-  return origin[0] == (Happening{due::Arrival{}}.index() | kQueue);
 }
 
 Origin origin_of(Due const& due) {
@@ -41,51 +53,7 @@ Origin origin_of(Due const& due) {
       due.what);
 }
 
-NodeIndex owner_of(World const& world, Happening const& what) {
-  auto const node_of = [&](ProcessId process) {
-    auto const found = world.processes.find(process);
-    return found == world.processes.end() ? kNoNode : found->second.node;
-  };
-  auto const end_of = [&](ConnectionId id, Side side) {
-    auto const* connection = world.network.find(id);
-    return connection ? connection->node(side) : node_of(id.caller);
-  };
-  return std::visit(
-      Overload{
-          [&](due::Arrival const& d) { return end_of(d.connection, d.at); },
-          [&](due::Flush const& d) { return end_of(d.connection, d.at); },
-          [&](due::Dialed const& d) {
-            auto const* call = world.network.find(d.connection);
-            auto const node = node_of(d.connection.caller);
-            auto const for_word = call && call->purpose == Purpose::last_word;
-            return for_word ? guardian_of(node) : node;
-          },
-          [&](due::StartAgent const& d) { return d.node; },
-          [&]<class D>(D const& d) {
-            if constexpr (requires { d.process; })
-              return node_of(d.process);
-            else if constexpr (requires { d.connection; } && !std::is_same_v<D, due::Gust>)
-              return node_of(d.connection.caller);
-            else
-              return kNoNode;
-          },
-      },
-      what);
-}
-
 }  // namespace
-
-ConnectionNames names_of_connections(World const& world) {
-  ConnectionNames names;
-  std::uint64_t nth = 0;
-  ProcessId caller;
-  for (auto const& [id, connection] : world.network.connections()) {
-    nth = id.caller == caller ? nth + 1 : 1;
-    caller = id.caller;
-    names.emplace(id, std::uint64_t{id.caller.value} << 32 | nth);
-  }
-  return names;
-}
 
 View view_of(World const& world) {
   View view;
@@ -108,27 +76,11 @@ View view_of(World const& world) {
       name.add(origin[1]), name.add(origin[2]);
     else
       name.put(content.result());
-    view.channels.push_back({name.result().low, origin, owner_of(world, due.front()->what),
-                             std::move(due), content.result()});
+    view.channels.push_back({name.result().low, std::move(due), content.result()});
   }
   std::sort(view.channels.begin(), view.channels.end(),
             [](Channel const& a, Channel const& b) { return a.name < b.name; });
   return view;
-}
-
-Origin general(Origin const& origin, ConnectionNames const& names) {
-  if (!(origin[0] & kQueue)) return {};
-  if (!is_of_connection(origin)) return origin;
-  for (auto const& [id, name] : names)
-    if (number_of(id) == origin[1]) return {origin[0], name, origin[2]};
-  return {};
-}
-
-Origin particular(Origin const& origin, ConnectionNames const& names) {
-  if (!is_of_connection(origin)) return origin;
-  for (auto const& [id, name] : names)
-    if (name == origin[1]) return {origin[0], number_of(id), origin[2]};
-  return {};
 }
 
 }  // namespace muster::sim

@@ -5,7 +5,6 @@
 
 #include "rendezvous/sim/world.hpp"
 
-#include <array>
 #include <map>
 
 namespace muster::sim {
@@ -19,20 +18,8 @@ struct Digest {
 // there were before is past.
 using ConnectionNames = std::map<ConnectionId, std::uint64_t>;
 
-// Tells channels of one history apart: kind, and whose or which connection.
-using Origin = std::array<std::uint64_t, 3>;
-
-inline constexpr NodeIndex kNoNode = 63;  // of what belongs to no node alone; there are fewer
-
-// The lines on which a guardian will say its agent's last word: nothing else knows of them.
-constexpr NodeIndex guardian_of(NodeIndex node) {
-  return node + 32;
-}
-
 struct Channel {
-  std::uint64_t name = 0;  // equal in equal states
-  Origin origin{};
-  NodeIndex owner = kNoNode;    // whose program, or machine, has to deal with it
+  std::uint64_t name = 0;       // equal in equal states
   std::vector<Due const*> due;  // in their order
   Digest content;
 };
@@ -43,10 +30,5 @@ struct View {
   std::vector<Channel> channels;  // by name
 };
 View view_of(World const& world);
-ConnectionNames names_of_connections(World const& world);
-
-// A channel of several letters as equal states call it, and back; nothing for other ones.
-Origin general(Origin const& origin, ConnectionNames const& names);
-Origin particular(Origin const& origin, ConnectionNames const& names);
 
 }  // namespace muster::sim

@@ -58,7 +58,6 @@ void Evidence::clear() {
   words.clear();
   failures.clear();
   ends.clear();
-  probes = false;
 }
 
 void Evidence::note_vote(Header const& voter, VoteReply const& reply, Incarnation candidate) {

@@ -18,21 +18,14 @@ struct Bounds {
   // How often in one history something else may come next than the first in a fixed order of
   // connections, programs and timers (delay-bounded scheduling; Emmi, Qadeer, Rakamaric 2011).
   std::uint32_t detours = kEveryOrder;
-  // Orders that come to the same are left out; where there is no bound on detours, and one strike.
-  bool reduced = true;
-  // Tries the reduction's ground in every so many states: events that touch nothing in common come
-  // to the same in either order. 0: not at all.
-  std::uint64_t swap_every = 0;
   std::uint64_t states = 1'000'000;
 };
 
 struct Exploration {
   std::uint64_t states = 0, steps = 0, ends = 0;  // different ones; taken; histories that ended
-  std::uint64_t swaps = 0;                        // pairs of events that were tried in both orders
   std::size_t deepest = 0;
-  bool complete = false;                 // within the bounds; else the one on states was met
-  bool cut = false;                      // the bound on detours left something out
-  std::vector<std::uint64_t> ends_seen;  // the states in which histories ended, told apart, sorted
+  bool complete = false;  // within the bounds; else the one on states was met
+  bool cut = false;       // the bound on detours left something out
   std::vector<Violation> violations;
   std::vector<std::string> story;  // of the history that broke an invariant
 };

@@ -105,7 +105,7 @@ class Hasher {
     put(process.id), put(process.node), put(process.life), put(process.guardian.alive);
     put(process.is_agent());
     if (process.member) put(process.member->facts.incarnation);
-    if (process.hosting) put(process.hosting->host.generation);
+    put(process.hosting ? process.hosting->host.generation : Generation{});
     put(process.workers.generation), put(process.workers.finished);
   }
   void put(Workers const& workers) { fields_but(workers, {&workers.start, &workers.stretch}); }

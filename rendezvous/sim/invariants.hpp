@@ -98,7 +98,6 @@ struct Evidence {
   // Rounds of which a worker failed by itself.
   std::vector<std::pair<Generation, RoundNumber>> failures;
   std::vector<ProcessId> ends;  // agents that ended
-  bool probes = false;          // somebody tested whether it reaches its peers
 
   void clear();
   void note_vote(membership::Header const& voter, membership::VoteReply const& reply,
@@ -129,9 +128,6 @@ class Checker {
 
   void check(World const& world, Evidence const& evidence);
   void check_end(World const& world);  // the history is over
-
-  // The next event is the one at which invariant 12 is judged, whatever it is.
-  bool judges_progress(World const& world) const;
 
   std::vector<Violation> violations;
   // Exceptions that invariant 6 allows: workers that ran on because their machine stood still, and

@@ -197,15 +197,11 @@ Electorate Checker::newest_held(World const& world) const {
   return electorate_of(*newest);
 }
 
-bool Checker::judges_progress(World const& world) const {
-  return !asked_for_progress_ &&
-         world.elapsed() >= world.calm_at() + progress_bound(world.plan().job);
-}
-
 // (12) Once faults stop, with a quorum and MIN nodes reachable, a commit or an outcome follows
 // within a stated time.
 void Checker::it_goes_on(World const& world) {
-  if (!judges_progress(world)) return;
+  if (asked_for_progress_ || world.elapsed() < world.calm_at() + progress_bound(world.plan().job))
+    return;
   asked_for_progress_ = true;
   std::set<Incarnation> alive, proven;  // a last word may be lost on its way
   for (auto const& [id, process] : world.processes) {

@@ -42,7 +42,6 @@ class World {
   std::uint64_t events = 0;
 
   Plan const& plan() const { return *plan_; }
-  Evidence const& evidence() const { return evidence_; }  // of the last event
   TimePoint moment() const { return agenda.moment(); }
   Duration elapsed() const { return moment() - kBegin; }
   // The last one that was started there; null before the first.

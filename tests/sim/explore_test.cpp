@@ -3,8 +3,6 @@
 
 #include "rendezvous/sim/explore.hpp"
 
-#include "tests/sim/deliberate_faults.hpp"
-
 #include <catch2/catch.hpp>
 
 #include <algorithm>
@@ -81,52 +79,6 @@ TEST_CASE("two agents, every order of delivery", "[sim]") {
       explore_and_report("2 agents, nothing lost", exact_plan(2, 2), bounds_with(kEveryOrder));
   CHECK(found.complete);
   CHECK(found.cut == (kMostDetours != kEveryOrder));
-}
-
-TEST_CASE("orders that are left out end as those that are followed", "[sim]") {
-  auto bounds = bounds_with(kEveryOrder);
-  auto const few =
-      explore_and_report("2 agents, one of the orders that agree", exact_plan(2, 2), bounds);
-  bounds.reduced = false;
-  auto const all = explore_and_report("2 agents, all the same", exact_plan(2, 2), bounds);
-  CHECK(few.ends_seen == all.ends_seen);
-  CHECK(few.steps <= all.steps);
-}
-
-TEST_CASE("two events that touch nothing in common come to the same in either order", "[sim]") {
-  Bounds bounds;
-  bounds.swap_every = 7;
-  bounds.states = kMostDetours == kEveryOrder ? 20'000 : 500;
-  bounds.faults = losses(2);
-  auto const lost = explore(exact_plan(2, 1), bounds);
-  bounds.faults = partitions(2);
-  bounds.heal_after = 1'500ms;
-  auto const parted = explore(exact_plan(2, 1), bounds);
-  for (auto const* found : {&lost, &parted}) {
-    INFO((found->violations.empty() ? "" : to_text(found->violations.front())));
-    CHECK(found->violations.empty());
-  }
-  std::printf("  pairs of events tried in both orders: %llu\n",
-              static_cast<unsigned long long>(lost.swaps + parted.swaps));
-  if (kMostDetours == kEveryOrder) CHECK(lost.swaps + parted.swaps > 1'000);
-}
-
-// Whatever of them a short search through all orders finds the reduced one finds, too.
-TEST_CASE("deliberate faults are caught by the orders that are followed", "[sim]") {
-  for (auto const& fault : deliberate_faults()) {
-    Bounds bounds;
-    bounds.faults = losses(2);
-    bounds.states = 3'000;
-    bounds.reduced = false;
-    auto const all = explore(exact_plan(2, 1), bounds, fault.twist.get());
-    if (all.violations.empty()) continue;
-    bounds.states = 300'000;
-    bounds.reduced = true;
-    auto const few = explore(exact_plan(2, 1), bounds, fault.twist.get());
-    std::printf("  %-55s %s\n", fault.name.c_str(), to_text(all.violations.front()).c_str());
-    INFO(fault.name);
-    CHECK_FALSE(few.violations.empty());
-  }
 }
 
 TEST_CASE("two agents, one of them lost at any moment", "[sim]") {
