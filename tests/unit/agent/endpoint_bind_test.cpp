@@ -63,6 +63,15 @@ TEST_CASE("a link-local address is dialled by this node's own interface", "[link
   CHECK(dial_address("fe80::2", {}) == "fe80::2");
 }
 
+// Clang's check of virtual tables opens a pipe for each new one, and takes it for broken where it
+// gets none.
+#ifdef __has_feature
+#if __has_feature(undefined_behavior_sanitizer)
+#define MUSTER_NEEDS_DESCRIPTORS
+#endif
+#endif
+
+#ifndef MUSTER_NEEDS_DESCRIPTORS
 TEST_CASE("a node without descriptors does not take the endpoint for another's", "[links]") {
   muster::net::asio::io_context io(1);
   muster::net::tcp::acceptor const other(io, muster::net::tcp::v4());  // what they share is open
@@ -76,6 +85,7 @@ TEST_CASE("a node without descriptors does not take the endpoint for another's",
   REQUIRE(error != nullptr);
   CHECK(error->hint.find("ulimit -n") != std::string::npos);
 }
+#endif
 
 TEST_CASE("names under .invalid never resolve", "[links]") {
   CHECK(can_never_resolve("head.invalid"));
