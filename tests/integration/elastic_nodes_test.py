@@ -12,7 +12,7 @@ import signal
 import sys
 import time
 
-from muster_case import Process, binary, processes_with, skip, wait_for
+from muster_case import Process, binary, let_pass, processes_with, skip, wait_for
 from node_job import HOLD, UNTIL_GO, Job, agents_of, children_of, expect, free_port, go, go_file, holds
 from node_job import kill_agent, kill_node, lines, listens, ranks, rounds
 
@@ -31,12 +31,6 @@ def world(nodes, *options, conf=QUICK, places=1, script=HOLD, host_options=()):
         for node in job.nodes:
             holds(node, 2 * nodes)
         yield job
-
-
-def let_pass(seconds):
-    """The length of the pause is what is tested."""
-    end = time.monotonic() + seconds
-    wait_for("time passes", lambda: time.monotonic() > end, seconds + 10)
 
 
 def runs_undisturbed(nodes, seen):

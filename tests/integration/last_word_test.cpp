@@ -7,6 +7,7 @@
 #include "launcher/process/guardian_line.hpp"
 #include "tests/support/guardian_pair.hpp"
 #include "tests/support/guardian_stand_in.hpp"
+#include "tests/support/socket_ends.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -23,15 +24,7 @@ using namespace muster::launch;
 namespace {
 
 // A connection, and who listens at its other end.
-struct Connection {
-  UniqueFd ours, theirs;
-
-  Connection() {
-    int ends[2] = {-1, -1};
-    REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
-    ours.reset(ends[0]);
-    theirs.reset(ends[1]);
-  }
+struct Connection : test::SocketEnds {
   // Everything up to the end.
   std::string heard() const {
     std::string text;

@@ -12,10 +12,9 @@ import shutil
 import sys
 import tempfile
 import termios
-import time
 import tty
 
-from muster_case import Process, binary, wait_for
+from muster_case import Process, binary, let_pass, wait_for
 from node_job import Job, expect, holds, kill_agent, lines
 
 
@@ -31,8 +30,7 @@ def hung_log_folder():
         other = job.start()
         slow = job.start("--redirects=1", f"--log-dir={folder}", script=hung)
         wait_for("the other node's workers run again", lambda: len(lines(other, r"held \d 1")) == 2)
-        end = time.monotonic() + 4
-        wait_for("time passes", lambda: time.monotonic() > end)
+        let_pass(4)
         assert not lines(slow, r"held \d 1"), slow.output()
         with open(name, encoding="ascii") as file:
             fifo = os.open(file.read().strip(), os.O_RDONLY | os.O_NONBLOCK)
@@ -76,8 +74,7 @@ def stopped_terminal():
             stopped = job.start(console=follower)
             wait_for("its workers talk", lambda: b"some words" in os.read(leader, 4096))
             termios.tcflow(follower, termios.TCOOFF)
-            end = time.monotonic() + 4
-            wait_for("time passes", lambda: time.monotonic() > end)
+            let_pass(4)
             for node in (other, stopped):
                 assert node.popen.poll() is None, other.output()
             open(f"{folder}/go", "w", encoding="ascii").close()
@@ -152,8 +149,7 @@ def stall_drop():
 def stall_block():
     """The workers are held up until somebody reads, and nothing is lost."""
     with tempfile.TemporaryDirectory() as folder, StoppedTerminal(folder, "--log-stall=block") as stopped:
-        end = time.monotonic() + 4
-        wait_for("time passes", lambda: time.monotonic() > end)
+        let_pass(4)
         assert not stopped.are_done()
         said, status = stopped.read_on()
         assert status == 0, status

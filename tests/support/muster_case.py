@@ -55,6 +55,11 @@ def wait_for(what, condition, seconds=20.0):
         time.sleep(0.005)
 
 
+def let_pass(seconds):
+    """The length of the pause is what is tested: nothing is to happen meanwhile, or somebody is to miss a sign of life."""
+    time.sleep(max(0.0, seconds))
+
+
 class Process:
     """A program whose stdout and stderr go to one file, or to `console`. Leaving the with block ends it and all of its process group."""
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launcher/process/kept_words.hpp"
 
+#include "tests/support/socket_ends.hpp"
+
 #include <catch2/catch.hpp>
 
 #include <cstring>
@@ -14,16 +16,7 @@ using namespace muster::launch;
 namespace {
 
 // A connection, and who listens at its other end.
-struct Connection {
-  UniqueFd ours, theirs;
-
-  Connection() {
-    int ends[2] = {-1, -1};
-    REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
-    ours.reset(ends[0]);
-    theirs.reset(ends[1]);
-  }
-
+struct Connection : test::SocketEnds {
   // Up to the end; "(open)" follows where it is not closed yet.
   std::string heard() const {
     char buffer[2 * kLastWordBytes];
