@@ -158,7 +158,7 @@ void World::open_store(Process& process, OpenStore const& wish) {
   StoreOpened const result{
       wish.round, plan_->job.store_at_endpoint ? kStoreAtEndpoint : node.next_port++, {}};
   evidence_.stores.push_back({process.id, result});
-  notify(process, member::StoreIsOpen{result}, agenda.up_to(plan_->jitter));
+  notify(process, member::StoreIsOpen{result}, plan_->local_work + agenda.up_to(plan_->jitter));
 }
 
 // Each target is dialled; over a cut link nobody answers.
@@ -172,8 +172,8 @@ void World::probe(Process& process, Probe const& probe) {
                          !network.is_cut_either_way(process.node, to);
     if (!reached) result.failures.push_back({target, "no answer"});
   }
-  auto const time = result.failures.empty() ? 2 * network.weather.most_delay : kProbePatience;
-  notify(process, member::PeersProbed{result}, time);
+  auto const time = plan_->local_work + 2 * network.weather.most_delay;
+  notify(process, member::PeersProbed{result}, result.failures.empty() ? time : kProbePatience);
 }
 
 void World::become_host(Process& process, Host host) {

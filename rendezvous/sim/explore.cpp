@@ -3,6 +3,7 @@
 
 #include "rendezvous/sim/explore.hpp"
 
+#include "rendezvous/sim/ample.hpp"
 #include "rendezvous/sim/digest.hpp"
 
 #include <algorithm>
@@ -29,17 +30,30 @@ struct Used {
   std::uint32_t strikes = 0, detours = 0;
 };
 
+struct Seen {
+  std::uint32_t detours = 0;  // used until then
+  bool is_under_way = false;  // by the present history
+};
+
 struct Frame {
   World world;
   std::vector<Step> steps;
   std::size_t next = 0;
   Used used;
+  Seen* seen = nullptr;  // its own
 };
 
 class Explorer {
  public:
   Explorer(Plan const& plan, Bounds const& bounds, Twist const* twist)
-      : plan_(plan), bounds_(bounds), twist_(twist) {}
+      : plan_(plan), bounds_(bounds), twist_(twist) {
+    auto const mends = [](Fault const& fault) {
+      return std::holds_alternative<fault::Start>(fault) ||
+             std::holds_alternative<fault::Heal>(fault);
+    };
+    follows_one_order_ =
+        !bounds.equal_orders && std::none_of(bounds.faults.begin(), bounds.faults.end(), mends);
+  }
 
   Exploration run() {
     enter(World(1, plan_, Telling::nothing, twist_), {});
@@ -49,7 +63,7 @@ class Explorer {
       if (frame.next < frame.steps.size())
         follow(frame, frame.steps[frame.next++]);
       else
-        stack_.pop_back();
+        leave();
     }
     result_.complete = result_.violations.empty();
     return std::move(result_);
@@ -84,25 +98,39 @@ class Explorer {
     auto digest = digest_of(world, view);
     digest.high += std::uint64_t{used.strikes} * 0x9E3779B97F4A7C15ULL;
     auto const detours = bounds_.detours == kEveryOrder ? 0 : used.detours;
-    auto const [seen, is_new] = seen_.emplace(digest, detours);
+    auto const [place, is_new] = seen_.emplace(digest, Seen{detours});
+    auto& seen = place->second;
+    if (seen.is_under_way) {
+      world.checker.violations.push_back({12, "all is as it was before: so it may go on for ever"});
+      return stop_at(world);
+    }
     if (is_new)
       ++result_.states;
-    else if (seen->second <= detours)
+    else if (seen.detours <= detours)
       return;
-    seen->second = detours;
+    seen.detours = detours;
     if (is_over(world)) {
-      ++result_.ends;
+      result_.ends.insert(digest);
       world.checker.check_end(world);
       if (!world.checker.violations.empty()) stop_at(world);
       return;
     }
     auto steps = steps_from(world, view, used);
-    stack_.push_back({std::move(world), std::move(steps), 0, used});
+    seen.is_under_way = true;
+    stack_.push_back({std::move(world), std::move(steps), 0, used, &seen});
     result_.deepest = std::max(result_.deepest, stack_.size());
+  }
+
+  void leave() {
+    stack_.back().seen->is_under_way = false;
+    stack_.pop_back();
   }
 
   // In an order that the state gives, so that a detour is one whatever led here.
   std::vector<Step> steps_from(World const& world, View const& view, Used const& used) {
+    if (follows_one_order_)
+      if (auto const number = comes_first_without_loss(world, view))
+        return {{Step::Kind::due, *number, false}};
     std::vector<Step> steps;
     for (auto const& channel : view.channels) {
       auto const& first = *channel.due.front();
@@ -142,9 +170,10 @@ class Explorer {
   Plan const& plan_;
   Bounds const& bounds_;
   Twist const* twist_;
+  bool follows_one_order_ = true;  // of those that come to the same
   Exploration result_;
   std::vector<Frame> stack_;
-  std::unordered_map<Digest, std::uint32_t, DigestHash> seen_;  // with how many detours
+  std::unordered_map<Digest, Seen, DigestHash> seen_;
 };
 
 }  // namespace

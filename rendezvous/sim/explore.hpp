@@ -2,10 +2,9 @@
 #pragma once
 // Every history of a small world: each order in which letters can arrive, and a fault at each
 // moment. Letters take no time; time goes on when nothing is under way. States that were seen
-// before are not looked at again, and of orders that come to the same (reduction.hpp) one is
-// followed.
+// before are not looked at again, and of orders that come to the same (ample.hpp) one is followed.
 
-#include "rendezvous/sim/world.hpp"
+#include "rendezvous/sim/channels.hpp"
 
 namespace muster::sim {
 
@@ -19,10 +18,12 @@ struct Bounds {
   // connections, programs and timers (delay-bounded scheduling; Emmi, Qadeer, Rakamaric 2011).
   std::uint32_t detours = kEveryOrder;
   std::uint64_t states = 1'000'000;
+  bool equal_orders = false;  // those that come to the same, too: the check on what says so
 };
 
 struct Exploration {
-  std::uint64_t states = 0, steps = 0, ends = 0;  // different ones; taken; histories that ended
+  std::uint64_t states = 0, steps = 0;  // different ones; taken
+  std::set<Digest> ends;                // different states in which histories ended
   std::size_t deepest = 0;
   bool complete = false;  // within the bounds; else the one on states was met
   bool cut = false;       // the bound on detours left something out

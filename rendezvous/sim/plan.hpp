@@ -48,9 +48,11 @@ struct Plan {
   Script script;
 
   Duration spread = std::chrono::seconds{1};  // of the agents' starts
+  Duration start_step{};                      // and one after the other, beside it
   std::vector<NodeIndex> late;                // agents that only a fault::Start starts
 
   Duration own_letter = std::chrono::microseconds{10};  // between an agent and its own host
+  Duration local_work{};  // least time of a machine to open a store, or to probe peers
   Duration least_delay = std::chrono::microseconds{50};
   fault::Weather weather{std::chrono::milliseconds{2}, 0, 0};
   Duration kill_time = std::chrono::milliseconds{100};  // at most, until a killed worker is reaped
@@ -64,6 +66,8 @@ struct Plan {
   std::vector<TimedFault> faults;
   std::vector<MomentFault> at_moments;  // never so late that they were not over when it is calm
   Duration calm_after{};                // by then every fault is over; 0: after the last one
+
+  Duration last_start() const { return spread + (nodes - 1) * start_step; }  // at the latest
 };
 
 // Settings as the simulator's worlds use them: times of a real job, but for the long ones.

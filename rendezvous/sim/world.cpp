@@ -36,7 +36,9 @@ World::World(std::uint64_t seed, Plan plan, Telling telling, Twist const* twist)
     auto const daemon = plan_->daemon && i == plan_->nodes;
     auto const late = std::find(plan_->late.begin(), plan_->late.end(), i) != plan_->late.end();
     if (late) continue;
-    agenda.plan(daemon ? Duration::zero() : agenda.up_to(plan_->spread), due::StartAgent{i});
+    auto const start =
+        daemon ? Duration::zero() : i * plan_->start_step + agenda.up_to(plan_->spread);
+    agenda.plan(start, due::StartAgent{i});
   }
   for (std::uint32_t i = 0; i < plan_->faults.size(); ++i)
     agenda.plan(plan_->faults[i].at, due::FaultStrikes{i});
@@ -200,7 +202,7 @@ bool World::everybody_ended() const {
   auto const over = checker.outcome().has_value();
   auto const late = std::any_of(plan_->late.begin(), plan_->late.end(),
                                 [this](NodeIndex node) { return nodes[node].lives == 0; });
-  if (!over && (late || processes.empty() || elapsed() < plan_->spread)) return false;
+  if (!over && (late || processes.empty() || elapsed() <= plan_->last_start())) return false;
   return std::all_of(processes.begin(), processes.end(), [over](auto const& entry) {
     auto const& process = entry.second;
     if (process.gone || !process.is_agent()) return true;
@@ -260,7 +262,7 @@ TimePoint World::world_time(Process const& process, TimePoint then) const {
 
 Duration World::calm_at() const {
   if (plan_->calm_after > Duration::zero()) return plan_->calm_after;
-  auto latest = plan_->spread;
+  auto latest = plan_->last_start();
   for (auto const& fault : plan_->faults)
     latest = std::max(latest, fault.at + length_of(fault.what));
   return latest;

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Events that commute with all others.
+
+#include "rendezvous/sim/ample.hpp"
+
+#include <algorithm>
+
+namespace muster::sim {
+namespace {
+
+// A connection that is gone leaves nothing to do, but that is for World::drop_stale to say.
+bool is_unheard(World const& world, Happening const& what) {
+  auto const& network = world.network;
+  if (auto const* call = std::get_if<due::Dialed>(&what)) {
+    auto const* connection = network.find(call->connection);
+    return connection && (!world.nodes[connection->to].powered ||
+                          network.is_cut_either_way(connection->from, connection->to));
+  }
+  if (auto const* arrival = std::get_if<due::Arrival>(&what)) {
+    auto const* connection = network.find(arrival->connection);
+    return connection &&
+           network.is_cut(connection->node(other(arrival->at)), connection->node(arrival->at));
+  }
+  return false;
+}
+
+}  // namespace
+
+std::optional<std::uint64_t> comes_first_without_loss(World const& world, View const& view) {
+  std::optional<std::uint64_t> found;
+  for (auto const& channel : view.channels) {
+    auto const& first = *channel.due.front();
+    if (first.at > world.moment()) continue;
+    auto const& what = first.what;
+    if (std::holds_alternative<due::Heal>(what) || std::holds_alternative<due::FaultStrikes>(what))
+      return std::nullopt;
+    if (!found && is_unheard(world, what)) found = first.number;
+  }
+  return found;
+}
+
+}  // namespace muster::sim
