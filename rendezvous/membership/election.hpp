@@ -41,6 +41,7 @@ struct NewHost {
   std::string run_id, name;
   Incarnation self;
   Epoch epoch;
+  std::set<Incarnation> spares = {};  // they asked a moment ago who hosts, and have no place
 };
 Host make_successor(NewHost const& who, Mandate const& mandate, TimePoint now,
                     JobSettings const& settings);

@@ -103,7 +103,9 @@ struct Host {
   bool held = false;                // too few nodes were left: a quiet period counts again
   std::uint32_t expected_back = 0;  // rows of the committed round of which nobody has come yet
   TimePoint back_until = TimePoint::max();
-  Ghost absent;  // what holds for each of those
+  Ghost absent;                  // what holds for each of those
+  std::set<Incarnation> spares;  // who will find this new host in a moment, and had no place yet
+  TimePoint spares_until = TimePoint::max();
   TimePoint hand_over_until =
       TimePoint::max();  // a host whose own node has left waits for the others
   std::map<Incarnation, Ghost> ghosts;

@@ -35,6 +35,7 @@ void HostTurn::join(Received const& event, Join const& request) {
     tell(from);  // it missed the end
     return send(from, Released{});
   }
+  host_.spares.erase(from);
   auto const found = host_.members.find(from);
   if (found != host_.members.end() && found->second.here && host_.phase != Phase::inquiring) {
     auto& member = found->second;  // it calls again: a connection was lost, nothing else

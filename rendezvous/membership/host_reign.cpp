@@ -13,6 +13,9 @@ namespace {
 
 // Members that find the new host need a moment for it even where nothing else is waited for.
 constexpr Duration kTimeToReturn = std::chrono::seconds{2};
+// Spares that asked are told by their voters at once. Without them a place that is free would cost
+// the workers two rounds, one to go on without its node and one to give it to the spare.
+constexpr Duration kSpareComes = std::chrono::milliseconds{500};
 
 Member from_record(Seat const& seat, TimePoint heard) {
   Member member;
@@ -87,6 +90,9 @@ Host make_successor(NewHost const& who, Mandate const& mandate, TimePoint now,
   host.expected_back = found.nodes > voters ? found.nodes - voters : 0;
   host.back_until = unheard + dead + kTimeToReturn;
   host.absent = {unheard, dead};
+  for (auto const node : who.spares)
+    if (!host.members.contains(node) && !mandate.gone.contains(node)) host.spares.insert(node);
+  host.spares_until = now + kSpareComes;
   host.proposal = std::move(proposal);
   return host;
 }

@@ -45,6 +45,11 @@ bool HostTurn::awaits_return() const {
   return now_ < host_.back_until && (host_.expected_back > 0 || host_.members.absent() > 0);
 }
 
+// Spares of the host before, while there is a place for them.
+bool HostTurn::awaits_spares(std::size_t count) const {
+  return !host_.spares.empty() && now_ < host_.spares_until && count < settings_.max_nodes;
+}
+
 // A job that has begun goes on as soon as enough are left; one whose nodes were too few waits again
 // for a quiet moment, unless all have come that there were.
 bool HostTurn::try_seal() {
@@ -57,7 +62,7 @@ bool HostTurn::try_seal() {
     if (now_ >= host_.gathering_until) give_up_gathering();
     return false;
   }
-  if (awaits_return()) return false;
+  if (awaits_return() || awaits_spares(count)) return false;
   auto const held = host_.quiet_until != TimePoint::max() && now_ < host_.quiet_until &&
                     count < std::min(host_.committed->nodes, settings_.max_nodes);
   if (count >= settings_.min_nodes && !(host_.held && held)) {

@@ -45,6 +45,7 @@ void HostTurn::notice_late_wake() {
   for (auto& [id, member] : host_.members) member.heard += gap;
   if (host_.quiet_until != TimePoint::max()) host_.quiet_until += gap;
   if (host_.back_until != TimePoint::max()) host_.back_until += gap;
+  if (host_.spares_until != TimePoint::max()) host_.spares_until += gap;
 }
 
 void HostTurn::take(HostEvent const& event) {
@@ -267,6 +268,7 @@ TimePoint HostTurn::next_wake() const {
     at(host_.gathering_until);
     at(host_.quiet_until);
     at(host_.back_until);
+    if (!host_.spares.empty()) at(host_.spares_until);
   }
   if (host_.phase == Phase::forming)
     for (auto const& [id, ghost] : host_.ghosts) {

@@ -90,6 +90,7 @@ class HostTurn {
   void after_departure();
   void stop_workers(std::string const& why, std::optional<Duration> grace);
   bool awaits_return() const;
+  bool awaits_spares(std::size_t count) const;
 
   // host_probe.cpp: whether the nodes of a coming round reach each other
   void send_probes();

@@ -133,7 +133,8 @@ void MemberTurn::ask_voters() {
   if (seats.empty() || now_ < state_.next_ask) return;
   state_.next_ask = now_ + state_.job.lease_every / 2;
   if (state_.hostless_until == TimePoint::max() && !state_.fenced)
-    tell("the rendezvous host " + state_.host_seat.host + " is silent; asking the other nodes");
+    tell("the rendezvous host " + state_.host_seat.host +
+         (misses_host() ? " is silent" : " has hung up") + "; asking the other nodes");
   auto const held = status_of(state_);
   Ask const ask{now_.time_since_epoch().count(), held.prepared, held.prepared_in};
   for (auto const& seat : seats) {

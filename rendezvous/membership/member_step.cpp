@@ -18,8 +18,8 @@ using namespace member;
 void MemberTurn::take(Event const& event) {
   std::visit(
       Overload{[this](Connected const&) { connected(); },
-               [this](Disconnected const&) { state_.connected = state_.with_host = false; },
-               [this](Heard const& e) { hear(e); }, [this](PeerSaid const& e) { peer_said(e); },
+               [this](Disconnected const&) { disconnected(); }, [this](Heard const& e) { hear(e); },
+               [this](PeerSaid const& e) { peer_said(e); },
                [this](StoreIsOpen const& e) {
                  // Of two that were being opened the older one may be open last.
                  if (!state_.store || state_.store->round < e.result.round) state_.store = e.result;
@@ -47,6 +47,16 @@ void MemberTurn::connected() {
   state_.with_host = false;
   say(Join{state_.facts, state_.job, status_of(state_), state_.backend, state_.row, state_.former});
   if (state_.leaving) say(*state_.leaving);
+}
+
+// Whoever has no place stakes nothing on the host, and may have the place of one that is lost: it
+// asks at once who hosts now.
+void MemberTurn::disconnected() {
+  state_.connected = state_.with_host = false;
+  auto const is_spare = state_.phase == MemberPhase::joining && state_.waiting;
+  if (!is_spare || !state_.job.leases || !state_.job.succession) return;
+  state_.next_ask = now_;
+  ask_voters();
 }
 
 // From whoever is called as the host. Votes and news of other hosts are heard whatever reign the

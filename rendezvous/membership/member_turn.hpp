@@ -21,6 +21,7 @@ class MemberTurn {
  private:
   // member_step.cpp
   void connected();
+  void disconnected();
   void hear(member::Heard const& event);
   void obey(Header const& header, Message const& message);
   void peer_said(member::PeerSaid const& event);
@@ -77,6 +78,8 @@ class MemberTurn {
   void count_votes();
   void announce_reign(Host const& host);
   void tell_askers(HostIs const& news);
+  void note_asker(Incarnation node);
+  std::set<Incarnation> recent_askers() const;
   void host_is(HostIs const& message);
   void call_host(Seat const& seat);
   void host_gone();

@@ -265,6 +265,7 @@ def spare_of_host():
         waiting.wait_for_output("muster: ")
         kill_agent(job.nodes[0])
         number = holds(waiting, 6)
+        assert number == 2, f"round {number} is the spare's first: the others went through a smaller one"
         assert all(holds(node, 6, after=1) == number for node in job.nodes[1:3])
 
 

@@ -209,6 +209,7 @@ TEST_CASE("a spare finds the next host, and takes the place of the one before", 
     at(plan, 2s, fault::Start{3});
     at(plan, kMoment, fault);
     play(plan, kSeeds, [](World const& world) {
+      CHECK(rounds_of(world) == 2);  // not one without the spare between
       CHECK(nodes_of_last_round(world) == 3);
       for (NodeIndex const node : {1u, 2u, 3u}) CHECK(ended_well(world.last_on(node)));
     });

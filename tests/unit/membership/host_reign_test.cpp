@@ -177,6 +177,52 @@ TEST_CASE("a successor commits what it found before it counts anybody out", "[me
   CHECK(bench.to<Stop>(3).size() == 1);  // the lost host had workers
 }
 
+TEST_CASE("a successor gives the lost host's place to a spare that asked who hosts",
+          "[membership]") {
+  HostBench bench(2);
+  bench.settings.max_nodes = 3;
+  auto const record = record_of(3);
+  Votes votes;
+  for (std::uint64_t i : {2u, 3u}) {
+    votes[Incarnation{i}] = vote(record, record);
+    votes[Incarnation{i}].gone = {Incarnation{1}};
+  }
+  auto const resume = [&](std::set<Incarnation> const& spares) {
+    NewHost const who{"job", "n2", Incarnation{2}, Epoch{2}, spares};
+    bench.host = make_successor(who, *mandate_of(votes), bench.now, bench.settings);
+    bench.say(2, returning(bench, 2));
+    bench.say(3, returning(bench, 3));
+    bench.prepare_all();
+  };
+  SECTION("it comes") {
+    resume({Incarnation{3}, Incarnation{4}});
+    CHECK(bench.host.spares == std::set{Incarnation{4}});
+    REQUIRE(bench.host.phase == Phase::gathering);
+    bench.tick(100ms);
+    REQUIRE(bench.host.phase == Phase::gathering);
+    bench.join(4);
+    REQUIRE(bench.host.phase == Phase::forming);
+    CHECK(bench.host.proposal->table.size() == 3);
+  }
+  SECTION("it does not come: half a second is all that it costs") {
+    resume({Incarnation{4}});
+    REQUIRE(bench.host.phase == Phase::gathering);
+    CHECK(bench.last.wake_at <= bench.now + 500ms);
+    bench.pass(500ms, {2, 3});
+    REQUIRE(bench.host.phase == Phase::forming);
+    CHECK(bench.host.proposal->table.size() == 2);
+  }
+  SECTION("nobody asked") {
+    resume({});
+    CHECK(bench.host.phase == Phase::forming);
+  }
+  SECTION("all places are taken") {
+    bench.settings.max_nodes = 2;
+    resume({Incarnation{4}});
+    CHECK(bench.host.phase == Phase::forming);
+  }
+}
+
 TEST_CASE("a host without workers is replaced without anybody noticing", "[membership]") {
   HostBench bench(2);
   auto record = record_of(2);

@@ -291,6 +291,47 @@ TEST_CASE("a spare whose host went silent asks those that the host named", "[mem
   CHECK(bench.called<VoteRequest>(8).empty());
 }
 
+TEST_CASE("a spare whose host hung up asks at once, and again", "[membership]") {
+  MemberBench bench;
+  bench.welcome();
+  bench.event(Disconnected{});
+  CHECK(bench.called<Ask>(8).empty());  // nobody was named
+  bench.event(Connected{});
+  bench.welcome();
+  Waiting note;
+  note.voters = {{Incarnation{8}, "n8", "10.0.0.8", 8}};
+  bench.hear(note);
+  bench.event(Disconnected{});
+  CHECK(bench.called<Ask>(8).size() == 1);
+  bench.silence(2s);
+  CHECK(bench.called<Ask>(8).size() > 1);
+}
+
+TEST_CASE("a node with a place asks nobody because its host hung up", "[membership]") {
+  MemberBench bench;
+  bench.run();
+  bench.clear();
+  bench.event(Disconnected{});
+  CHECK(bench.called<Ask>(8).empty());
+}
+
+TEST_CASE("whoever asked a moment ago is told who hosts next, and the next host awaits it",
+          "[membership]") {
+  MemberBench bench;
+  bench.run();
+  bench.peer(20, Ask{5});
+  bench.pass(2s);
+  bench.peer(21, Ask{5});  // while the host was still there
+  bench.clear();
+  bench.peer(1, LastWord{Incarnation{1}}, RoundNumber{1});
+  grant(bench);
+  grant(bench);
+  REQUIRE(bench.did<BecomeHost>().size() == 1);
+  CHECK(bench.did<BecomeHost>()[0].host.spares == std::set{Incarnation{21}});
+  CHECK(bench.replied<HostIs>(21).size() == 1);
+  CHECK(bench.replied<HostIs>(20).empty());
+}
+
 TEST_CASE("the next host hears of workers that the one before had stopped", "[membership]") {
   MemberBench bench;
   bench.run();
