@@ -132,9 +132,13 @@ void MemberTurn::ask_voters() {
   auto const seats = seats_that_know();
   if (seats.empty() || now_ < state_.next_ask) return;
   state_.next_ask = now_ + state_.job.lease_every / 2;
-  if (state_.hostless_until == TimePoint::max() && !state_.fenced)
-    tell("the rendezvous host " + state_.host_seat.host +
-         (misses_host() ? " is silent" : " has hung up") + "; asking the other nodes");
+  if (state_.hostless_until == TimePoint::max() && !state_.fenced) {
+    std::string_view const what = state_.host_left ? "is gone"
+                                  : misses_host()  ? "is silent"
+                                                   : "has hung up";
+    tell("the rendezvous host " + state_.host_seat.host + " " + std::string(what) +
+         "; asking the other nodes");
+  }
   auto const held = status_of(state_);
   Ask const ask{now_.time_since_epoch().count(), held.prepared, held.prepared_in};
   for (auto const& seat : seats) {
