@@ -41,7 +41,7 @@ struct NewHost {
   std::string run_id, name;
   Incarnation self;
   Epoch epoch;
-  std::set<Incarnation> spares = {};  // they asked a moment ago who hosts, and have no place
+  std::set<Incarnation> spares = {};  // without a place, and they know of this host, or will soon
 };
 Host make_successor(NewHost const& who, Mandate const& mandate, TimePoint now,
                     JobSettings const& settings);

@@ -104,7 +104,7 @@ struct Host {
   std::uint32_t expected_back = 0;  // rows of the committed round of which nobody has come yet
   TimePoint back_until = TimePoint::max();
   Ghost absent;                  // what holds for each of those
-  std::set<Incarnation> spares;  // who will find this new host in a moment, and had no place yet
+  std::set<Incarnation> spares;  // of the host before, who will find this one in a moment
   TimePoint spares_until = TimePoint::max();
   TimePoint hand_over_until =
       TimePoint::max();  // a host whose own node has left waits for the others

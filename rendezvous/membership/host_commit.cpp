@@ -136,6 +136,7 @@ void HostTurn::adopt_round() {
   host_.back_until = TimePoint::max();
   host_.expected_back = 0;
   host_.spares.clear();
+  host_.spares_until = TimePoint::max();
   host_.quiet_at_most = TimePoint::max();
   host_.phase = Phase::running;
   std::set<Incarnation> seated;

@@ -189,7 +189,10 @@ void HostTurn::count_out_voters() {
 void HostTurn::newcomer(Received const& event, Join const& request) {
   auto const from = event.header.incarnation;
   // Nobody need wait for the time of workers that are known to be dead.
-  if (request.former != Incarnation{}) host_.ghosts.erase(request.former);
+  if (request.former != Incarnation{}) {
+    host_.ghosts.erase(request.former);
+    host_.spares.erase(request.former);
+  }
   supersede(request);
   if (event.header.epoch != Epoch{}) host_.follows = true;
   if (auto const error = refuse_newcomer(host_, request, settings_))

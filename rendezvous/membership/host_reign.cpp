@@ -29,6 +29,19 @@ Member from_record(Seat const& seat, TimePoint heard) {
   return member;
 }
 
+// `absent`: what holds for those of whom nobody has heard.
+void put_voters(Host& host, Mandate const& mandate, TimePoint now, Ghost const& absent) {
+  for (auto const& seat : mandate.record.record.voters) {
+    auto const vouched = mandate.vouched.find(seat.node);
+    auto heard = absent.heard;
+    if (vouched != mandate.vouched.end()) heard = std::max(heard, now - vouched->second);
+    if (mandate.granted.contains(seat.node)) host.confirmed[seat.node] = heard = now;
+    auto member = from_record(seat, heard);
+    member.dead_sent = member.dead_held = absent.dead;
+    host.members.put(seat.node, std::move(member));
+  }
+}
+
 // Whether any round that the host before may have had could not go on without one of its nodes. Of
 // one that these voters do not know to be committed they know who voted: all of its nodes, if few.
 bool was_at_min(Mandate const& mandate, JobSettings const& settings) {
@@ -73,15 +86,7 @@ Host make_successor(NewHost const& who, Mandate const& mandate, TimePoint now,
   // What may have been promised to those who have not called yet: that they count until then.
   auto const dead = was_at_min(mandate, settings) ? settings.dead_at_min : settings.dead;
   auto const unheard = now - std::min(mandate.host_age, dead);
-  for (auto const& seat : found.voters) {
-    auto const vouched = mandate.vouched.find(seat.node);
-    auto heard =
-        vouched == mandate.vouched.end() ? unheard : std::max(unheard, now - vouched->second);
-    if (mandate.granted.contains(seat.node)) host.confirmed[seat.node] = heard = now;
-    auto member = from_record(seat, heard);
-    member.dead_sent = member.dead_held = dead;
-    host.members.put(seat.node, std::move(member));
-  }
+  put_voters(host, mandate, now, {unheard, dead});
   // Nor did those wait in vain who have no place in it, and asked the voters that we ask.
   for (auto const& [node, age] : mandate.vouched)
     if (!host.members.contains(node) && !mandate.gone.contains(node))
@@ -92,7 +97,7 @@ Host make_successor(NewHost const& who, Mandate const& mandate, TimePoint now,
   host.absent = {unheard, dead};
   for (auto const node : who.spares)
     if (!host.members.contains(node) && !mandate.gone.contains(node)) host.spares.insert(node);
-  host.spares_until = now + kSpareComes;
+  if (!host.spares.empty()) host.spares_until = now + kSpareComes;
   host.proposal = std::move(proposal);
   return host;
 }
@@ -159,7 +164,8 @@ void HostTurn::take_mandate(Mandate const& mandate) {
     auto const is_current = caller.status.committed == round && found != table.end();
     return is_current ? std::optional(*found) : std::nullopt;
   };
-  host_ = make_successor({host_.run_id, host_.name, host_.self, epoch}, mandate, now_, settings_);
+  NewHost const who{host_.run_id, host_.name, host_.self, epoch, host_.spares};
+  host_ = make_successor(who, mandate, now_, settings_);
   host_.arrivals = arrivals;
   if (was_ending && !host_.proposal->record.outcome) host_.ending = was_ending;
   for (auto const& [id, caller] : callers) {

@@ -92,6 +92,7 @@ void HostTurn::died(Died const& word) {
   auto const counts = word.round <= host_.highest && word.epoch <= host_.epoch;
   if (counts && host_.proven_dead.insert(word.node).second && is_needed(word.node))
     host_.last_proof = now_;
+  host_.spares.erase(word.node);
   if (host_.phase == Phase::resuming || host_.phase == Phase::inquiring) return;
   host_.ghosts.erase(word.node);
   lost(word.node, "its agent is gone and its workers are dead");
@@ -268,7 +269,7 @@ TimePoint HostTurn::next_wake() const {
     at(host_.gathering_until);
     at(host_.quiet_until);
     at(host_.back_until);
-    if (!host_.spares.empty()) at(host_.spares_until);
+    at(host_.spares_until);
   }
   if (host_.phase == Phase::forming)
     for (auto const& [id, ghost] : host_.ghosts) {

@@ -61,7 +61,7 @@ struct MemberState {
   std::optional<Candidacy> candidacy;
   TimePoint stand_at = TimePoint::max();
   TimePoint voted_at = TimePoint::min();
-  std::map<Incarnation, TimePoint> askers;  // who missed the host lately, and when it asked us
+  std::map<Incarnation, TimePoint> spares;  // without a place, and when each asked us who hosts
   bool host_left = false;                   // by its last word, or its own
   // After a pause of our own: workers are stopped, and somebody has until then to acknowledge us.
   TimePoint ask_until = TimePoint::min();

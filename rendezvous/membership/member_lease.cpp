@@ -21,7 +21,8 @@ constexpr Duration kAskAgain = std::chrono::seconds{2};
 // Past the host's own join deadline, so that its answer, which names who came, is the one shown.
 constexpr Duration kHostSpeaksFirst = std::chrono::seconds{2};
 constexpr Duration kVouchFor = std::chrono::seconds{120};
-// A broken connection is called again at once; only a longer absence is worth a question to others.
+// A broken connection is called again at once; where workers run only a longer absence is worth a
+// question to others.
 constexpr Duration kMissedAfter = std::chrono::milliseconds{1'500};
 
 }  // namespace
@@ -59,6 +60,7 @@ void MemberTurn::lease() {
   message.status = status_of(state_);
   message.vouches = vouches(state_.voter, now_, kVouchFor);
   say(std::move(message));
+  forget_old_spares();
   if (state_.failure && !state_.failure_seen)
     failed(*std::exchange(state_.failure, std::nullopt), state_.failure_at);
   state_.next_lease = now_ + lease_every();
@@ -105,6 +107,12 @@ void MemberTurn::answered(Incarnation voter, Answer const& answer) {
 
 Duration MemberTurn::missed_after() const {
   return std::min(std::max<Duration>(kMissedAfter, 2 * lease_every()), state_.dead / 2);
+}
+
+// A spare asks when its line to the host ends, and again when it misses it: in between it is
+// remembered, for the host's end may be known only then.
+Duration MemberTurn::spares_count_for() const {
+  return 2 * std::max<Duration>(kMissedAfter, state_.job.lease_every);
 }
 
 // It says nothing, or what it says is worth nothing: a host without a majority is as good as none.

@@ -139,7 +139,7 @@ void MemberTurn::count_votes() {
     return ask_for_votes();
   }
   NewHost const who{state_.run_id, state_.facts.host, state_.facts.incarnation, candidacy.epoch,
-                    recent_askers()};
+                    spares_that_asked()};
   auto host = make_successor(who, *mandate, now_, state_.job);
   state_.candidacy.reset();
   state_.stand_at = TimePoint::max();
@@ -167,21 +167,22 @@ void MemberTurn::announce_reign(Host const& host) {
 
 // Those that miss the host and have no vote are told by the voters that they ask.
 void MemberTurn::tell_askers(HostIs const& news) {
-  for (auto const node : recent_askers()) effects_.push_back(Reply{node, news});
-}
-
-void MemberTurn::note_asker(Incarnation node) {
-  auto const is_old = [this](auto const& entry) {
-    return now_ - entry.second > state_.job.lease_every;
-  };
-  std::erase_if(state_.askers, is_old);
-  state_.askers[node] = now_;
-}
-
-std::set<Incarnation> MemberTurn::recent_askers() const {
-  std::set<Incarnation> nodes;
-  for (auto const& [node, at] : state_.askers)
+  auto nodes = spares_that_asked();
+  for (auto const& [node, at] : state_.voter.vouched)
     if (now_ - at <= state_.job.lease_every) nodes.insert(node);
+  for (auto const node : nodes) effects_.push_back(Reply{node, news});
+}
+
+void MemberTurn::forget_old_spares() {
+  std::erase_if(state_.spares, [limit = now_ - spares_count_for()](auto const& entry) {
+    return entry.second < limit;
+  });
+}
+
+std::set<Incarnation> MemberTurn::spares_that_asked() const {
+  std::set<Incarnation> nodes;
+  for (auto const& [node, at] : state_.spares)
+    if (at >= now_ - spares_count_for()) nodes.insert(node);
   return nodes;
 }
 
@@ -230,7 +231,8 @@ void MemberTurn::asked_by_peer(Header const& header, Ask const& ask) {
   auto const to = header.incarnation;
   if (state_.outcome && header.generation == state_.generation)
     return effects_.push_back(Reply{to, *state_.outcome});
-  note_asker(to);
+  auto const has_no_place = header.round == RoundNumber{};
+  if (has_no_place && header.generation == state_.generation) state_.spares[to] = now_;
   auto miss = silence(to);
   miss.patience = std::max<Duration>(2 * lease_every(), std::chrono::milliseconds{500});
   effects_.push_back(Reply{to, answer_ask(state_.voter, header, ask, miss, now_)});

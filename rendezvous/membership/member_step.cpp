@@ -49,12 +49,13 @@ void MemberTurn::connected() {
   if (state_.leaving) say(*state_.leaving);
 }
 
-// Whoever has no place stakes nothing on the host, and may have the place of one that is lost: it
-// asks at once who hosts now.
+// Whoever has no place may have that of a host that is lost: it asks at once who hosts now. Once:
+// whatever else is called and hangs up was no host.
 void MemberTurn::disconnected() {
-  state_.connected = state_.with_host = false;
+  state_.connected = false;
+  auto const had_host = std::exchange(state_.with_host, false);
   auto const is_spare = state_.phase == MemberPhase::joining && state_.waiting;
-  if (!is_spare || !state_.job.leases || !state_.job.succession) return;
+  if (!had_host || !is_spare || !state_.job.leases || !state_.job.succession) return;
   state_.next_ask = now_;
   ask_voters();
 }

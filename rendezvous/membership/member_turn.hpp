@@ -78,8 +78,9 @@ class MemberTurn {
   void count_votes();
   void announce_reign(Host const& host);
   void tell_askers(HostIs const& news);
-  void note_asker(Incarnation node);
-  std::set<Incarnation> recent_askers() const;
+  Duration spares_count_for() const;
+  void forget_old_spares();
+  std::set<Incarnation> spares_that_asked() const;
   void host_is(HostIs const& message);
   void call_host(Seat const& seat);
   void host_gone();

@@ -8,8 +8,7 @@
 namespace muster::sim {
 namespace {
 
-// A connection that is gone leaves nothing to do, but that is for World::drop_stale to say.
-bool is_unheard(World const& world, Happening const& what) {
+bool is_lost_or_held(World const& world, Happening const& what) {
   auto const& network = world.network;
   if (auto const* call = std::get_if<due::Dialed>(&what)) {
     auto const* connection = network.find(call->connection);
@@ -24,9 +23,13 @@ bool is_unheard(World const& world, Happening const& what) {
   return false;
 }
 
+bool mends(Fault const& fault) {
+  return std::holds_alternative<fault::Start>(fault) || std::holds_alternative<fault::Heal>(fault);
+}
+
 }  // namespace
 
-std::optional<std::uint64_t> comes_first_without_loss(World const& world, View const& view) {
+std::optional<std::uint64_t> ample_event(World const& world, View const& view) {
   std::optional<std::uint64_t> found;
   for (auto const& channel : view.channels) {
     auto const& first = *channel.due.front();
@@ -34,9 +37,16 @@ std::optional<std::uint64_t> comes_first_without_loss(World const& world, View c
     auto const& what = first.what;
     if (std::holds_alternative<due::Heal>(what) || std::holds_alternative<due::FaultStrikes>(what))
       return std::nullopt;
-    if (!found && is_unheard(world, what)) found = first.number;
+    if (!found && is_lost_or_held(world, what)) found = first.number;
   }
   return found;
+}
+
+bool may_mend(Plan const& plan, std::vector<Fault> const& faults) {
+  return std::any_of(faults.begin(), faults.end(), mends) ||
+         std::any_of(plan.at_moments.begin(), plan.at_moments.end(), [](MomentFault const& at) {
+           return mends(at.what) || (at.undoing && mends(*at.undoing));
+         });
 }
 
 }  // namespace muster::sim

@@ -46,14 +46,10 @@ struct Frame {
 class Explorer {
  public:
   Explorer(Plan const& plan, Bounds const& bounds, Twist const* twist)
-      : plan_(plan), bounds_(bounds), twist_(twist) {
-    auto const mends = [](Fault const& fault) {
-      return std::holds_alternative<fault::Start>(fault) ||
-             std::holds_alternative<fault::Heal>(fault);
-    };
-    follows_one_order_ =
-        !bounds.equal_orders && std::none_of(bounds.faults.begin(), bounds.faults.end(), mends);
-  }
+      : plan_(plan),
+        bounds_(bounds),
+        twist_(twist),
+        reduces_(bounds.reduce && !may_mend(plan, bounds.faults)) {}
 
   Exploration run() {
     enter(World(1, plan_, Telling::nothing, twist_), {});
@@ -128,9 +124,8 @@ class Explorer {
 
   // In an order that the state gives, so that a detour is one whatever led here.
   std::vector<Step> steps_from(World const& world, View const& view, Used const& used) {
-    if (follows_one_order_)
-      if (auto const number = comes_first_without_loss(world, view))
-        return {{Step::Kind::due, *number, false}};
+    if (reduces_)
+      if (auto const number = ample_event(world, view)) return {{Step::Kind::due, *number, false}};
     std::vector<Step> steps;
     for (auto const& channel : view.channels) {
       auto const& first = *channel.due.front();
@@ -170,7 +165,7 @@ class Explorer {
   Plan const& plan_;
   Bounds const& bounds_;
   Twist const* twist_;
-  bool follows_one_order_ = true;  // of those that come to the same
+  bool reduces_;
   Exploration result_;
   std::vector<Frame> stack_;
   std::unordered_map<Digest, Seen, DigestHash> seen_;

@@ -18,7 +18,7 @@ struct Bounds {
   // connections, programs and timers (delay-bounded scheduling; Emmi, Qadeer, Rakamaric 2011).
   std::uint32_t detours = kEveryOrder;
   std::uint64_t states = 1'000'000;
-  bool equal_orders = false;  // those that come to the same, too: the check on what says so
+  bool reduce = true;  // of orders that come to the same, follow one (ample.hpp)
 };
 
 struct Exploration {
@@ -34,7 +34,8 @@ struct Exploration {
 // `plan` without chance: no weather, drift or jitter; its own faults strike at their times.
 Exploration explore(Plan const& plan, Bounds const& bounds, Twist const* twist = nullptr);
 
-// A plan for it: everything happens at once or after a fixed time.
+// A plan for it, which must come to an end by itself, since a state that comes again breaks
+// invariant 12: everything happens at once or after a fixed time.
 Plan exact_plan(std::uint32_t nodes, std::uint32_t min_nodes);
 
 }  // namespace muster::sim

@@ -168,6 +168,7 @@ void Network::hang_up(ConnectionId id, Side by, Agenda& agenda) {
     return;
   }
   if (!std::exchange(connection.open[index(by)], false)) return;
+  connection.streams[index(other(by))].held.clear();  // nobody reads it any more
   if (connection.is_open(other(by))) put(id, by, nullptr, agenda);
   drop_if_closed(id);
 }

@@ -48,7 +48,7 @@ struct Plan {
   Script script;
 
   Duration spread = std::chrono::seconds{1};  // of the agents' starts
-  Duration start_step{};                      // and one after the other, beside it
+  Duration start_step{};                      // from one agent's start to the next; `spread` on top
   std::vector<NodeIndex> late;                // agents that only a fault::Start starts
 
   Duration own_letter = std::chrono::microseconds{10};  // between an agent and its own host
@@ -67,7 +67,8 @@ struct Plan {
   std::vector<MomentFault> at_moments;  // never so late that they were not over when it is calm
   Duration calm_after{};                // by then every fault is over; 0: after the last one
 
-  Duration last_start() const { return spread + (nodes - 1) * start_step; }  // at the latest
+  // The last agent starts then, at the latest; but for those that are late.
+  Duration last_start() const { return spread + (nodes - 1) * start_step; }
 };
 
 // Settings as the simulator's worlds use them: times of a real job, but for the long ones.

@@ -143,6 +143,8 @@ void World::drop_stale() {
       return !connection->is_open(arrival->at) && !is_answered;
     }
     if (auto const* call = std::get_if<due::Dialed>(&what)) return !network.find(call->connection);
+    auto const* failed = std::get_if<due::DialFailed>(&what);
+    if (failed && !network.find(failed->connection)) return true;
     if (auto const* flush = std::get_if<due::Flush>(&what)) return !network.find(flush->connection);
     if (auto const* looks = std::get_if<due::GuardianLooks>(&what))
       return !at(looks->process).alive;

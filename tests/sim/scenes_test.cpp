@@ -207,6 +207,7 @@ TEST_CASE("a spare finds the next host, and takes the place of the one before", 
     plan.job.max_nodes = 3;
     plan.late = {3};
     at(plan, 2s, fault::Start{3});
+    plan.kill_time = 1'900ms;  // the guardian's word may be long in coming
     at(plan, kMoment, fault);
     play(plan, kSeeds, [](World const& world) {
       CHECK(rounds_of(world) == 2);  // not one without the spare between

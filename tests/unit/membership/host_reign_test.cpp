@@ -190,13 +190,14 @@ TEST_CASE("a successor gives the lost host's place to a spare that asked who hos
   auto const resume = [&](std::set<Incarnation> const& spares) {
     NewHost const who{"job", "n2", Incarnation{2}, Epoch{2}, spares};
     bench.host = make_successor(who, *mandate_of(votes), bench.now, bench.settings);
+    CHECK(bench.host.spares.contains(Incarnation{4}) == spares.contains(Incarnation{4}));
+    CHECK(bench.host.spares.size() <= 1);  // who has a place, or is dead, is none
     bench.say(2, returning(bench, 2));
     bench.say(3, returning(bench, 3));
     bench.prepare_all();
   };
   SECTION("it comes") {
-    resume({Incarnation{3}, Incarnation{4}});
-    CHECK(bench.host.spares == std::set{Incarnation{4}});
+    resume({Incarnation{1}, Incarnation{3}, Incarnation{4}});
     REQUIRE(bench.host.phase == Phase::gathering);
     bench.tick(100ms);
     REQUIRE(bench.host.phase == Phase::gathering);
@@ -204,11 +205,21 @@ TEST_CASE("a successor gives the lost host's place to a spare that asked who hos
     REQUIRE(bench.host.phase == Phase::forming);
     CHECK(bench.host.proposal->table.size() == 3);
   }
+  SECTION("it dies, too") {
+    resume({Incarnation{4}});
+    REQUIRE(bench.host.phase == Phase::gathering);
+    bench.event(Died{Incarnation{4}, RoundNumber{3}, Epoch{1}});
+    CHECK(bench.host.phase == Phase::forming);
+  }
   SECTION("it does not come: half a second is all that it costs") {
     resume({Incarnation{4}});
     REQUIRE(bench.host.phase == Phase::gathering);
-    CHECK(bench.last.wake_at <= bench.now + 500ms);
-    bench.pass(500ms, {2, 3});
+    auto const until = bench.host.spares_until;
+    bench.pass(400ms, {2, 3});
+    REQUIRE(bench.host.phase == Phase::gathering);
+    CHECK(bench.last.wake_at <= until);
+    bench.now = until;
+    bench.event(Tick{});
     REQUIRE(bench.host.phase == Phase::forming);
     CHECK(bench.host.proposal->table.size() == 2);
   }

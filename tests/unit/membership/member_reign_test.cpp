@@ -76,7 +76,7 @@ TEST_CASE("a voter that has found the new host tells those that asked it meanwhi
   bench.pass(2s);
   bench.event(Disconnected{});
   bench.silence(1s);
-  bench.peer(30, Ask{1});
+  bench.peer(30, Ask{1}, RoundNumber{1});
   bench.silence(3s);
   bench.peer(31, Ask{6, RoundNumber{1}, Epoch{1}});
   REQUIRE(bench.replied<Answer>(31).at(0).granted);
@@ -303,6 +303,9 @@ TEST_CASE("a spare whose host hung up asks at once, and again", "[membership]") 
   bench.hear(note);
   bench.event(Disconnected{});
   CHECK(bench.called<Ask>(8).size() == 1);
+  bench.event(Connected{});  // somebody answers there, and hangs up without a welcome
+  bench.event(Disconnected{});
+  CHECK(bench.called<Ask>(8).size() == 1);
   bench.silence(2s);
   CHECK(bench.called<Ask>(8).size() > 1);
 }
@@ -315,13 +318,18 @@ TEST_CASE("a node with a place asks nobody because its host hung up", "[membersh
   CHECK(bench.called<Ask>(8).empty());
 }
 
-TEST_CASE("whoever asked a moment ago is told who hosts next, and the next host awaits it",
+TEST_CASE("a spare that asked a moment ago is told who hosts next, and the next host awaits it",
           "[membership]") {
   MemberBench bench;
   bench.run();
   bench.peer(20, Ask{5});
-  bench.pass(2s);
-  bench.peer(21, Ask{5});  // while the host was still there
+  bench.pass(4s);
+  CHECK(bench.state.spares.empty());       // a lease later nobody keeps it
+  bench.peer(21, Ask{5});                  // while the host was still there
+  bench.peer(22, Ask{5}, RoundNumber{1});  // it has a place
+  auto of_another_job = bench.header(23);
+  of_another_job.generation = Generation{99};
+  bench.event(PeerSaid{of_another_job, Ask{5}});
   bench.clear();
   bench.peer(1, LastWord{Incarnation{1}}, RoundNumber{1});
   grant(bench);
