@@ -50,7 +50,8 @@ std::string explain(Why const& why, TimePoint now) {
                    " have answered whether reign " + num(w.epoch.value) + " may begin";
           },
           [](why::Resuming const& w) {
-            return "reign " + num(w.epoch.value) + " takes over round " + num(w.round.value);
+            return "a new host takes over round " + num(w.round.value) + " (reign " +
+                   num(w.epoch.value) + ")";
           },
           [](why::OpeningStore const& w) {
             return "round " + num(w.round.value) + ": host " + w.host + " opens the workers' store";

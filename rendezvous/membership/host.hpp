@@ -106,6 +106,7 @@ struct Host {
   Ghost absent;                  // what holds for each of those
   std::set<Incarnation> spares;  // of the host before, who will find this one in a moment
   TimePoint spares_until = TimePoint::max();
+  std::map<Incarnation, Leave> leavers;  // it is not known yet how many would stay
   TimePoint hand_over_until =
       TimePoint::max();  // a host whose own node has left waits for the others
   std::map<Incarnation, Ghost> ghosts;

@@ -214,6 +214,7 @@ void HostTurn::admit(Incarnation node, Member member) {
   }
   send(node, Welcome{host_.name, settings_});
   if (host_.phase == Phase::gathering && host_.members.eligible() >= settings_.max_nodes) return;
+  if (host_.phase == Phase::resuming) return send_waiting({node});  // all find it in this moment
   if (host_.phase == Phase::running)
     host_.change_why = "node " + host_.members.at(node).facts.host + " has come, and waits";
   say_waiting(node);
@@ -252,12 +253,27 @@ void HostTurn::leave(Incarnation node, Leave const& request) {
     host_.members.erase(node);
     return proposed ? drop_proposal(Reason::member_left, why) : after_departure();
   }
+  auto const coming_back = host_.phase == Phase::resuming || awaits_return();
+  auto const at_most = host_.members.eligible() + host_.members.absent() + host_.expected_back;
+  if (settings_.succession && coming_back && at_most > settings_.min_nodes) {
+    host_.leavers.emplace(node, request);
+    return;
+  }
   auto const goes_on = host_.committed && enough_stay &&
                        (host_.phase == Phase::running || host_.phase == Phase::forming ||
                         host_.phase == Phase::gathering);
   if (!goes_on) return end({false, request.exit_code, why});
   host_.members.mark(node, &Member::leaving, true);
   change_round(Reason::member_left, why);
+}
+
+// Those who wanted to leave before the others had come back from under the host before.
+bool HostTurn::try_let_go() {
+  if (host_.leavers.empty() || awaits_return()) return false;
+  auto const [node, request] = *host_.leavers.begin();
+  host_.leavers.erase(node);
+  if (host_.members.contains(node)) leave(node, request);
+  return true;
 }
 
 // A host that does not reign yet, or has formed no round, has nobody's job to end: only its own

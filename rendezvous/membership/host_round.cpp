@@ -20,13 +20,13 @@ void HostTurn::advance() {
 bool HostTurn::step() {
   switch (host_.phase) {
     case Phase::gathering:
-      return try_seal();
+      return try_let_go() || try_seal();
     case Phase::resuming:
       return try_resume();
     case Phase::forming:
       return try_open_store() || judge_unreached() || try_commit();
     case Phase::running:
-      return react_to_failure() || try_succeed() || try_hand_over() || try_scale();
+      return try_let_go() || react_to_failure() || try_succeed() || try_hand_over() || try_scale();
     case Phase::ending:
       return try_conclude();
     case Phase::concluding:

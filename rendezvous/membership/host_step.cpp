@@ -88,11 +88,11 @@ void HostTurn::received(Received const& event) {
 }
 
 void HostTurn::died(Died const& word) {
+  host_.spares.erase(word.node);
   // An agent that had prepared more than we know of may have decided more, too.
   auto const counts = word.round <= host_.highest && word.epoch <= host_.epoch;
   if (counts && host_.proven_dead.insert(word.node).second && is_needed(word.node))
     host_.last_proof = now_;
-  host_.spares.erase(word.node);
   if (host_.phase == Phase::resuming || host_.phase == Phase::inquiring) return;
   host_.ghosts.erase(word.node);
   lost(word.node, "its agent is gone and its workers are dead");
@@ -277,6 +277,7 @@ TimePoint HostTurn::next_wake() const {
       at(host_.last_proof + ghost.dead);
     }
   if (host_.phase == Phase::running && host_.members.waiting() > 0) at(host_.quiet_until);
+  if (!host_.leavers.empty()) at(host_.back_until);
   at(host_.hand_over_until);
   if (host_.ending) at(host_.ending->until);
   return std::max(wake, now_ + std::chrono::milliseconds{1});

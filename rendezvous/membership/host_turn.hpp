@@ -52,6 +52,7 @@ class HostTurn {
   void watch_over(Incarnation node, Status const& status);
   void count_out_voters();
   void leave(Incarnation node, Leave const& leave);
+  bool try_let_go();
   void leave_alone(Incarnation node, std::int32_t exit_code, std::string const& why);
   void release(Incarnation node);
   void give_up_absent();

@@ -47,7 +47,7 @@ void HostTurn::send_waiting(std::vector<Incarnation> const& nodes) {
 void HostTurn::tell_spares() {
   std::vector<Incarnation> spares;
   for (auto const& [id, member] : host_.members)
-    if (member.here && !member.seated) spares.push_back(id);
+    if (member.here && !member.seated && !member.leaving) spares.push_back(id);
   send_waiting(spares);
 }
 

@@ -141,11 +141,11 @@ void MemberTurn::ask_voters() {
   if (seats.empty() || now_ < state_.next_ask) return;
   state_.next_ask = now_ + state_.job.lease_every / 2;
   if (state_.hostless_until == TimePoint::max() && !state_.fenced) {
-    std::string_view const what = state_.host_left ? "is gone"
-                                  : misses_host()  ? "is silent"
-                                                   : "has hung up";
-    tell("the rendezvous host " + state_.host_seat.host + " " + std::string(what) +
-         "; asking the other nodes");
+    auto const host = "the rendezvous host " + state_.host_seat.host;
+    auto const seen = state_.host_left ? host + " is gone"
+                      : misses_host()  ? host + " is silent"
+                                       : "the connection to " + host + " has ended";
+    tell(seen + "; asking the other nodes");
   }
   auto const held = status_of(state_);
   Ask const ask{now_.time_since_epoch().count(), held.prepared, held.prepared_in};
@@ -182,6 +182,7 @@ void MemberTurn::look_at_time() {
   } else {
     state_.stand_at = TimePoint::max();
     state_.candidacy.reset();
+    if (has_lost_touch()) ask_voters();
   }
   if (state_.phase != MemberPhase::over) judge_lease();
   if (state_.phase != MemberPhase::over && now_ >= state_.next_lease) lease();
@@ -204,7 +205,7 @@ void MemberTurn::judge_lease() {
   if (!state_.job.succession) return lose_host();
   if (state_.hostless_until == TimePoint::max()) {
     state_.hostless_until = now_ + state_.job.join_timeout;
-    tell("no majority of the nodes can be reached; waiting for one, " +
+    tell(whom_it_lacks() + " can be reached; waiting for one, " +
          seconds_text(state_.job.join_timeout) + " at most, then this node ends with exit code " +
          std::to_string(exit_code_of(Errc::lost_quorum)));
   }
@@ -226,13 +227,19 @@ void MemberTurn::fence() {
   state_.failure_seen = false;
 }
 
+// Voters that answer a node without a place do not vouch for it: it needs a host.
+std::string MemberTurn::whom_it_lacks() const {
+  auto const has_place = state_.phase == MemberPhase::taking_part;
+  return has_place ? "no majority of the nodes" : "no other rendezvous host";
+}
+
 void MemberTurn::lose_host() {
   auto const where = state_.host_seat.host.empty() ? state_.endpoint : state_.host_seat.host;
   end(Conclude{Outcome{false,
                        exit_code_of(Errc::lost_quorum),
                        "the rendezvous host " + where + " has not answered for " +
-                           seconds_text(now_ - state_.acked) +
-                           ", and no majority of the nodes can be reached",
+                           seconds_text(now_ - state_.acked) + ", and " + whom_it_lacks() +
+                           " can be reached",
                        {}}});
 }
 
@@ -268,7 +275,11 @@ TimePoint MemberTurn::next_wake() const {
 
 // When the host's silence next asks for something.
 TimePoint MemberTurn::next_miss() const {
-  if (!misses_host()) return now_ + missed_after() - host_age();
+  if (!misses_host()) {
+    auto const missed = now_ + missed_after() - host_age();
+    return has_lost_touch() && !seats_that_know().empty() ? std::min(missed, state_.next_ask)
+                                                          : missed;
+  }
   if (state_.phase != MemberPhase::taking_part) {
     auto const anew = std::max(state_.host_heard, state_.called) + state_.dead;
     return seats_that_know().empty() ? anew : std::min(anew, state_.next_ask);

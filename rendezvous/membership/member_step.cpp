@@ -49,15 +49,19 @@ void MemberTurn::connected() {
   if (state_.leaving) say(*state_.leaving);
 }
 
-// Whoever has no place may have that of a host that is lost: it asks at once who hosts now. Once:
-// whatever else is called and hangs up was no host.
+// Whoever has no place may have that of a host that is lost: it asks at once who hosts now.
+// Whatever else is called and hangs up was no host.
 void MemberTurn::disconnected() {
   state_.connected = false;
   auto const had_host = std::exchange(state_.with_host, false);
-  auto const is_spare = state_.phase == MemberPhase::joining && state_.waiting;
-  if (!had_host || !is_spare || !state_.job.leases || !state_.job.succession) return;
+  if (!had_host || !has_lost_touch()) return;
   state_.next_ask = now_;
   ask_voters();
+}
+
+bool MemberTurn::has_lost_touch() const {
+  return state_.phase == MemberPhase::joining && state_.waiting && !state_.connected &&
+         state_.job.leases && state_.job.succession;
 }
 
 // From whoever is called as the host. Votes and news of other hosts are heard whatever reign the
@@ -160,13 +164,18 @@ void MemberTurn::welcome(Header const& header, Welcome const& message) {
   state_.candidacy.reset();
   state_.stand_at = TimePoint::max();
   state_.failure_seen = false;
-  state_.hostless_until = TimePoint::max();
+  // The candidate that has our vote reigns: should it be lost, another one may have it at once.
+  if (header.epoch >= state_.voter.voted) state_.voted_at = TimePoint::min();
+  // What a host promises without a majority is worth nothing; its first acknowledgement will tell.
+  if (state_.hostless_until != TimePoint::max())
+    state_.hostless_until = now_ + state_.job.join_timeout;
   state_.join_until = TimePoint::max();  // the host knows how long to wait
   state_.said.clear();
   if (!std::exchange(state_.welcome, true)) state_.acked = now_;
   if (state_.dead == Duration::zero()) state_.dead = state_.job.dead;
   state_.word_round.reset();  // it goes to another host now
   keep_last_word();
+  if (state_.leaving) say(*state_.leaving);  // said with JOIN, it was for the host before
   lease();
   if (!same_reign) tell_askers(present_host());
 }
@@ -223,6 +232,8 @@ void MemberTurn::say(Message message) {
 void MemberTurn::tell(std::string text) {
   if (state_.said == text) return;
   state_.said = text;
+  // Once it has a host again it says anew what it waits for.
+  if (state_.phase == MemberPhase::joining && state_.waiting) state_.waiting->text.clear();
   effects_.push_back(Tell{std::move(text)});
 }
 

@@ -22,6 +22,7 @@ class MemberTurn {
   // member_step.cpp
   void connected();
   void disconnected();
+  bool has_lost_touch() const;  // without a place, and without a connection to its host
   void hear(member::Heard const& event);
   void obey(Header const& header, Message const& message);
   void peer_said(member::PeerSaid const& event);
@@ -58,6 +59,7 @@ class MemberTurn {
   void judge_lease();
   bool has_lease() const;
   void fence();
+  std::string whom_it_lacks() const;
   void lose_host();
   void join_timed_out();
   bool misses_host() const;

@@ -83,11 +83,13 @@ void Checker::one_record_a_round(Evidence const& evidence) {
     auto const [first, is_new] =
         known_.rounds.emplace(std::pair{mark.generation, mark.round}, mark);
     if (!is_new) {
-      auto const& known = known_.decisions.at(first->second).record;
+      auto const& [known, table] = known_.decisions.at(first->second);
       if (!same_decision(known, commit.record))
         violate(2, "two records for " + text_of(mark.round) + ", by epochs " +
                        std::to_string(first->second.epoch.value) + " and " +
                        std::to_string(mark.epoch.value));
+      // A successor may be first with a record whose rows only the host before knew, and commits.
+      if (table.size() < commit.table.size()) first->second = mark;
     }
   }
 }

@@ -179,6 +179,16 @@ TEST_CASE("a node that leaves is released once the round without it is committed
   CHECK(bench.host.committed->nodes == 2);
 }
 
+TEST_CASE("a host that leaves is not told to stand by for a place", "[membership]") {
+  Elastic bench(2, 2);
+  bench.start(2);
+  bench.join(3);
+  bench.say(1, Leave{143, "told to end"});
+  bench.clear();
+  bench.next_round({1, 2});
+  CHECK(bench.to<Waiting>(1).empty());
+}
+
 TEST_CASE("the record names the address at which the store was opened, whoever still leaves",
           "[membership]") {
   Elastic bench(1, 2);

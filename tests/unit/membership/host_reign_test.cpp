@@ -129,7 +129,7 @@ TEST_CASE("a successor is as patient as any round of the host before may have be
 }
 
 TEST_CASE("a successor that ends the job builds on what it found", "[membership]") {
-  HostBench bench(2);
+  HostBench bench(3);  // none may leave
   auto const old = record_of(3);
   auto found = record_of(3, 4);
   found.voters[2].node = Incarnation{9};
@@ -187,13 +187,14 @@ TEST_CASE("a successor gives the lost host's place to a spare that asked who hos
     votes[Incarnation{i}] = vote(record, record);
     votes[Incarnation{i}].gone = {Incarnation{1}};
   }
-  auto const resume = [&](std::set<Incarnation> const& spares) {
+  auto const resume = [&](std::set<Incarnation> const& spares, bool spare_dies = false) {
     NewHost const who{"job", "n2", Incarnation{2}, Epoch{2}, spares};
     bench.host = make_successor(who, *mandate_of(votes), bench.now, bench.settings);
     CHECK(bench.host.spares.contains(Incarnation{4}) == spares.contains(Incarnation{4}));
     CHECK(bench.host.spares.size() <= 1);  // who has a place, or is dead, is none
     bench.say(2, returning(bench, 2));
     bench.say(3, returning(bench, 3));
+    if (spare_dies) bench.event(Died{Incarnation{4}, RoundNumber{}});
     bench.prepare_all();
   };
   SECTION("it comes") {
@@ -206,9 +207,7 @@ TEST_CASE("a successor gives the lost host's place to a spare that asked who hos
     CHECK(bench.host.proposal->table.size() == 3);
   }
   SECTION("it dies, too") {
-    resume({Incarnation{4}});
-    REQUIRE(bench.host.phase == Phase::gathering);
-    bench.event(Died{Incarnation{4}, RoundNumber{3}, Epoch{1}});
+    resume({Incarnation{4}}, true);
     CHECK(bench.host.phase == Phase::forming);
   }
   SECTION("it does not come: half a second is all that it costs") {
@@ -231,6 +230,51 @@ TEST_CASE("a successor gives the lost host's place to a spare that asked who hos
     bench.settings.max_nodes = 2;
     resume({Incarnation{4}});
     CHECK(bench.host.phase == Phase::forming);
+  }
+}
+
+TEST_CASE("while a host takes over whoever comes hears for itself what is waited for",
+          "[membership]") {
+  HostBench bench(3);
+  take_over(bench, 3);
+  bench.say(2, returning(bench, 2));
+  bench.join(4);
+  CHECK(bench.to<Waiting>(4).size() == 1);
+  bench.join(5);
+  CHECK(bench.to<Waiting>(5).size() == 1);
+  CHECK(bench.to<Waiting>(4).size() == 1);
+  CHECK(bench.to<Waiting>(2).empty());
+}
+
+TEST_CASE("a node that wants to leave while its host takes over goes once it is known who stays",
+          "[membership]") {
+  HostBench bench(4);
+  bench.settings.min_nodes = 2;
+  auto const record = record_of(4);
+  Votes votes;
+  for (std::uint64_t i : {2u, 3u, 4u}) {
+    votes[Incarnation{i}] = vote(record, record);
+    votes[Incarnation{i}].gone = {Incarnation{1}};
+  }
+  bench.host = make_successor({"job", "n2", Incarnation{2}, Epoch{2}}, *mandate_of(votes),
+                              bench.now, bench.settings);
+  bench.say(2, returning(bench, 2));
+  bench.say(3, returning(bench, 3));
+  bench.say(3, Leave{143, "node n3 was told to end"});
+  CHECK(bench.host.phase == Phase::resuming);
+  bench.prepare_all();
+  CHECK(bench.host.phase == Phase::gathering);
+  SECTION("the others come back, and go on") {
+    bench.say(4, returning(bench, 4));
+    REQUIRE(bench.host.phase == Phase::forming);
+    CHECK(bench.host.proposal->table.size() == 2);
+    CHECK(bench.to<Outcome>(4).empty());
+  }
+  SECTION("nobody comes back: the job ends as it told the node to") {
+    CHECK(bench.last.wake_at <= bench.host.back_until);
+    bench.pass(10s, {2, 3});
+    REQUIRE(bench.host.ending);
+    CHECK(bench.host.ending->outcome.exit_code == 143);
   }
 }
 

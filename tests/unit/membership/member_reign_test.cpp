@@ -310,6 +310,72 @@ TEST_CASE("a spare whose host hung up asks at once, and again", "[membership]") 
   CHECK(bench.called<Ask>(8).size() > 1);
 }
 
+TEST_CASE("a spare without a connection asks again before it misses its host", "[membership]") {
+  MemberBench bench;
+  bench.welcome();
+  Waiting note;
+  note.voters = {{Incarnation{8}, "n8", "10.0.0.8", 8}};
+  bench.hear(note);
+  bench.event(Disconnected{});
+  auto const every = bench.state.job.lease_every / 2;
+  for (std::size_t asked = 1; asked < 3; ++asked) {
+    CHECK(bench.called<Ask>(8).size() == asked);
+    CHECK(bench.did<WakeAt>().back().at <= bench.now + every);
+    bench.later(every);
+  }
+}
+
+// Its voters answer it: that they do not vouch for it says nothing of a majority.
+TEST_CASE("a spare without a host says so once, and after that anew what it waits for",
+          "[membership]") {
+  MemberBench bench;
+  bench.welcome();
+  Waiting note;
+  note.text = "standing by";
+  note.voters = {{Incarnation{8}, "n8", "10.0.0.8", 8}};
+  bench.hear(note);
+  bench.event(Disconnected{});
+  bench.silence(bench.state.dead + 1s);
+  CHECK(bench.did<Tell>().back().text ==
+        "no other rendezvous host can be reached; waiting for one, 60.0 s at most, then this node "
+        "ends with exit code 83");
+  bench.clear();
+  bench.epoch = Epoch{2};
+  bench.welcome(8);
+  CHECK(bench.did<Tell>().empty());
+  bench.hear(note, 8);
+  REQUIRE(bench.did<Tell>().size() == 1);
+  CHECK(bench.did<Tell>()[0].text == "standing by");
+}
+
+TEST_CASE("whoever voted for a host that reigns may vote again as soon as that one is lost, too",
+          "[membership]") {
+  MemberBench bench;
+  bench.run();
+  bench.peer(1, LastWord{Incarnation{1}}, RoundNumber{1});
+  bench.peer(8, VoteRequest{Epoch{2}, true, false}, RoundNumber{1});
+  REQUIRE(bench.replied<VoteReply>(8).at(0).granted);
+  bench.epoch = Epoch{2};
+  bench.welcome(8);
+  auto again = bench.commit(1);
+  again.record.host = Incarnation{8};
+  bench.hear(again, 8);
+  bench.peer(8, LastWord{Incarnation{8}}, RoundNumber{1});
+  CHECK(bench.did<BecomeHost>().size() == 1);  // of three voters it is the last
+}
+
+TEST_CASE("a node that leaves says so to the next host once that knows it", "[membership]") {
+  MemberBench bench;
+  bench.run();
+  bench.event(LeaveWanted{{143, "told to end"}});
+  bench.event(Disconnected{});
+  bench.epoch = Epoch{2};
+  bench.event(Connected{});
+  bench.clear();
+  bench.hear(Welcome{"n8", bench.state.job}, 8);
+  CHECK(bench.said<Leave>().size() == 1);
+}
+
 TEST_CASE("a node with a place asks nobody because its host hung up", "[membership]") {
   MemberBench bench;
   bench.run();
