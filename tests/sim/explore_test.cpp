@@ -47,7 +47,7 @@ std::string orders_of(Bounds const& bounds, Exploration const& found) {
   return what + "every order with at most " + std::to_string(bounds.detours) + " detours";
 }
 
-Exploration explore_and_report(std::string const& what, Plan const& plan, Bounds const& bounds) {
+void explore_and_report(std::string const& what, Plan const& plan, Bounds const& bounds) {
   auto const found = explore(plan, bounds);
   std::printf("  %-44s %9llu states, %9llu steps, %7llu ends, %4zu deep: %s\n", what.c_str(),
               static_cast<unsigned long long>(found.states),
@@ -62,7 +62,6 @@ Exploration explore_and_report(std::string const& what, Plan const& plan, Bounds
   CHECK(found.complete);
   CHECK((found.cut || bounds.detours > 0));
   CHECK(!found.ends.empty());
-  return found;
 }
 
 // Any node, at any moment.

@@ -1,66 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Hosts that come after others.
 
-#include "rendezvous/membership/election.hpp"
-#include "tests/unit/membership/host_bench.hpp"
+#include "tests/unit/membership/succession.hpp"
 
 using namespace muster;
 using namespace muster::membership;
 using namespace std::chrono_literals;
-
-namespace {
-
-Record record_of(std::uint64_t nodes, std::uint64_t round = 3) {
-  Record record;
-  record.generation = Generation{1};
-  record.epoch = Epoch{1};
-  record.round = RoundNumber{round};
-  record.host = Incarnation{1};
-  for (std::uint64_t i = 1; i <= nodes; ++i)
-    record.voters.push_back(
-        {Incarnation{i}, "n" + std::to_string(i), "10.0.0." + std::to_string(i), 29400});
-  record.nodes = record.world_size = static_cast<std::uint32_t>(nodes);
-  record.used = {1, 2, 0};
-  return record;
-}
-
-VoteReply vote(Record const& highest, Record const& committed,
-               std::vector<Electorate> const& bases = {}) {
-  VoteReply reply;
-  reply.epoch = Epoch{2};
-  reply.promised = Epoch{2};
-  reply.granted = true;
-  reply.host_age_ns = Duration{6s}.count();
-  reply.highest = Proposed{highest, bases};
-  reply.committed = committed;
-  return reply;
-}
-
-// Node 2 takes over a round of n nodes whose host, node 1, was silent for six seconds.
-void take_over(HostBench& bench, std::uint64_t nodes) {
-  auto const record = record_of(nodes);
-  Votes votes;
-  for (std::uint64_t i = 2; i <= nodes; ++i) votes[Incarnation{i}] = vote(record, record);
-  auto const mandate = mandate_of(votes);
-  REQUIRE(mandate);
-  bench.host =
-      make_successor({"job", "n2", Incarnation{2}, Epoch{2}}, *mandate, bench.now, bench.settings);
-}
-
-Join returning(HostBench const& bench, std::uint64_t member, std::uint64_t round = 3) {
-  auto join = bench.join_of(member);
-  join.status = {
-      RoundNumber{round}, RoundNumber{round}, RoundNumber{round - 1}, {}, Epoch{1}, Epoch{1}};
-  TableRow row;
-  row.node = Incarnation{member};
-  row.host = join.facts.host;
-  row.group_rank = static_cast<std::uint32_t>(member - 1);
-  row.rank_base = row.group_rank;
-  join.row = row;
-  return join;
-}
-
-}  // namespace
 
 TEST_CASE("a mandate needs a majority of the highest record's voters", "[membership]") {
   auto const record = record_of(4);
@@ -175,107 +120,6 @@ TEST_CASE("a successor commits what it found before it counts anybody out", "[me
   CHECK(bench.host.committed->epoch == Epoch{2});
   CHECK_FALSE(bench.host.members.contains(Incarnation{1}));
   CHECK(bench.to<Stop>(3).size() == 1);  // the lost host had workers
-}
-
-TEST_CASE("a successor gives the lost host's place to a spare that asked who hosts",
-          "[membership]") {
-  HostBench bench(2);
-  bench.settings.max_nodes = 3;
-  auto const record = record_of(3);
-  Votes votes;
-  for (std::uint64_t i : {2u, 3u}) {
-    votes[Incarnation{i}] = vote(record, record);
-    votes[Incarnation{i}].gone = {Incarnation{1}};
-  }
-  auto const resume = [&](std::set<Incarnation> const& spares, bool spare_dies = false) {
-    NewHost const who{"job", "n2", Incarnation{2}, Epoch{2}, spares};
-    bench.host = make_successor(who, *mandate_of(votes), bench.now, bench.settings);
-    CHECK(bench.host.spares.contains(Incarnation{4}) == spares.contains(Incarnation{4}));
-    CHECK(bench.host.spares.size() <= 1);  // who has a place, or is dead, is none
-    bench.say(2, returning(bench, 2));
-    bench.say(3, returning(bench, 3));
-    if (spare_dies) bench.event(Died{Incarnation{4}, RoundNumber{}});
-    bench.prepare_all();
-  };
-  SECTION("it comes") {
-    resume({Incarnation{1}, Incarnation{3}, Incarnation{4}});
-    REQUIRE(bench.host.phase == Phase::gathering);
-    bench.tick(100ms);
-    REQUIRE(bench.host.phase == Phase::gathering);
-    bench.join(4);
-    REQUIRE(bench.host.phase == Phase::forming);
-    CHECK(bench.host.proposal->table.size() == 3);
-  }
-  SECTION("it dies, too") {
-    resume({Incarnation{4}}, true);
-    CHECK(bench.host.phase == Phase::forming);
-  }
-  SECTION("it does not come: half a second is all that it costs") {
-    resume({Incarnation{4}});
-    REQUIRE(bench.host.phase == Phase::gathering);
-    auto const until = bench.host.spares_until;
-    bench.pass(400ms, {2, 3});
-    REQUIRE(bench.host.phase == Phase::gathering);
-    CHECK(bench.last.wake_at <= until);
-    bench.now = until;
-    bench.event(Tick{});
-    REQUIRE(bench.host.phase == Phase::forming);
-    CHECK(bench.host.proposal->table.size() == 2);
-  }
-  SECTION("nobody asked") {
-    resume({});
-    CHECK(bench.host.phase == Phase::forming);
-  }
-  SECTION("all places are taken") {
-    bench.settings.max_nodes = 2;
-    resume({Incarnation{4}});
-    CHECK(bench.host.phase == Phase::forming);
-  }
-}
-
-TEST_CASE("while a host takes over whoever comes hears for itself what is waited for",
-          "[membership]") {
-  HostBench bench(3);
-  take_over(bench, 3);
-  bench.say(2, returning(bench, 2));
-  bench.join(4);
-  CHECK(bench.to<Waiting>(4).size() == 1);
-  bench.join(5);
-  CHECK(bench.to<Waiting>(5).size() == 1);
-  CHECK(bench.to<Waiting>(4).size() == 1);
-  CHECK(bench.to<Waiting>(2).empty());
-}
-
-TEST_CASE("a node that wants to leave while its host takes over goes once it is known who stays",
-          "[membership]") {
-  HostBench bench(4);
-  bench.settings.min_nodes = 2;
-  auto const record = record_of(4);
-  Votes votes;
-  for (std::uint64_t i : {2u, 3u, 4u}) {
-    votes[Incarnation{i}] = vote(record, record);
-    votes[Incarnation{i}].gone = {Incarnation{1}};
-  }
-  bench.host = make_successor({"job", "n2", Incarnation{2}, Epoch{2}}, *mandate_of(votes),
-                              bench.now, bench.settings);
-  bench.say(2, returning(bench, 2));
-  bench.say(3, returning(bench, 3));
-  bench.say(3, Leave{143, "node n3 was told to end"});
-  CHECK(bench.host.phase == Phase::resuming);
-  bench.prepare_all();
-  CHECK(bench.host.phase == Phase::gathering);
-  SECTION("the others come back, and go on") {
-    bench.say(4, returning(bench, 4));
-    REQUIRE(bench.host.phase == Phase::forming);
-    CHECK(bench.host.proposal->table.size() == 2);
-    CHECK(bench.to<Outcome>(4).empty());
-  }
-  SECTION("nobody comes back: the job ends as it told the node to") {
-    CHECK(bench.last.wake_at <= bench.host.back_until);
-    bench.pass(10s, {2, 3});
-    REQUIRE(bench.host.ending);
-    CHECK(bench.host.ending->outcome.exit_code == 143);
-  }
 }
 
 TEST_CASE("a host without workers is replaced without anybody noticing", "[membership]") {
